@@ -101,12 +101,12 @@ function describe(options: Readonly<Record<string, unknown>>): ShellCode {
 const usageCodes: ReadonlySet<string> = new Set(["LOSS_UNKNOWN", "OPTIMIZER_UNKNOWN", "MODULE_PATTERN"]);
 
 function report(error: unknown, command: string | undefined, io: ConsoleIo): number {
-  // Commander's own complaints (unknown option, missing argument) are usage errors as well.
   const lack = lackOfDescriptors(error);
   if (lack !== undefined) {
     io.stderr.write(terminal.lines([`remat: ${lack}`]));
     return ExitCode.failed;
   }
+  // Commander's own complaints (unknown option, missing argument) are usage errors as well.
   const usage =
     error instanceof UsageError ||
     error instanceof CommanderError ||

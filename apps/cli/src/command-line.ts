@@ -112,7 +112,7 @@ function showsAll(args: readonly string[]): boolean {
   return !isHelp || own.includes(`--${optionName(allOption)}`);
 }
 
-/** An option that keeps what was typed, all values if it is repeated, and never takes another option for its value. */
+/** An option that keeps the typed text, or all texts if it is repeated. It never takes another option as its value. */
 function asTyped({ flags, purpose, default: byDefault, group }: CommandOption, isWhole: boolean): Option {
   const option = new Option(flags, byDefault === undefined ? purpose : `${purpose} (default: ${byDefault})`);
   const [, title] = optionGroups.find(([name]) => name === group)!;
@@ -159,6 +159,6 @@ function helpAfter(
     .filter(({ lines }) => lines.length > 0)
     .map(({ title, lines }) => `\n${title}:\n${lines.join("\n")}\n`)
     .join("");
-  // Commander ends it with a line of its own.
+  // Commander adds the final line break.
   return (more + listed).trimEnd();
 }

@@ -23,19 +23,19 @@ export type OptionGroup = "usual" | "device" | "output" | "rare";
 
 /** The declaration of an option, without its flags. */
 export interface OptionSpec {
-  /** The access of its value, or a function of the value that returns it. */
+  /** What its value can access, or a function that returns this for a value. */
   readonly access: OptionAccess | ((value: string) => OptionAccess);
   readonly purpose: string;
   readonly default?: string | number;
   /** Values for shell completion. With its own `parse` the option may accept others. */
   readonly choices?: readonly string[];
-  /** Parses the text after `--name`. Left out: one of `choices`, or any text. */
+  /** Parses the text after `--name`. Left out: the value is one of `choices`, or any text. */
   readonly parse?: (name: string, value: unknown) => unknown;
   /** True if its value is a file that the command reads. */
   readonly reads?: true;
-  /** For an output file: always text, or gzipped if the name ends in `.gz`. */
+  /** The format of an output file. With `text or gzip`, it is gzipped if its name ends in `.gz`. */
   readonly writes?: "text" | "text or gzip";
-  /** Returns the file that is written if the option is left out, if any. */
+  /** Returns the file that is written if the option is left out, or undefined if none is. */
   readonly writesByDefault?: (targets: readonly string[], options: TypedOptions) => string | undefined;
   readonly group: OptionGroup;
 }
@@ -45,7 +45,7 @@ export interface CommandOption<Value = unknown, Flags extends string = string> e
   /** In commander's notation: `-o, --output <file>`. */
   readonly flags: Flags;
   /**
-   * Returns its value from the typed options, its default, or undefined.
+   * Returns the typed value, the default, or undefined.
    *
    * @throws UsageError naming the option
    */
@@ -101,7 +101,7 @@ type CamelCase<Name extends string> = Name extends `${infer Head}-${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name;
 
-/** `maxOverhead` of `--max-overhead <share>`. */
+/** The key of an option: `maxOverhead` for `--max-overhead <share>`. */
 type KeyOf<Flags extends string> = Flags extends `${string}--${infer Rest}`
   ? CamelCase<Rest extends `${infer Name} ${string}` ? Name : Rest>
   : never;
@@ -142,7 +142,7 @@ export interface Invocation<Options extends readonly CommandOption[]> {
 
 interface CommandSpec {
   readonly options: readonly CommandOption[];
-  /** Three for the end of its help; none for a command that takes nothing. */
+  /** Three examples for the end of its help. A command without arguments has none. */
   readonly examples: readonly [string, string, string] | readonly [];
   /** The kinds of source that its arguments may be. Help lists them as inputs. */
   readonly takes?: readonly SourceKind[];

@@ -22,7 +22,7 @@ import { UsageError } from "./usage-error.js";
 /** Options from a file, used unless typed. */
 export interface ConfiguredOptions {
   readonly path: string;
-  /** By name, in the form that a command receives. */
+  /** The options by name, in the form that a command receives. */
   readonly options: TypedOptions;
   /**
    * The owner of the file, if that is another user and not root. Such a file's options are ignored, since they may name
@@ -36,9 +36,9 @@ const searchPlaces = ["package.json", ".rematrc", ".rematrc.json", ".config/rema
 
 /**
  * Reads the options for `command` from a config file: the named one, or the first in `folder` and its parents. The
- * fields of the file are options by name, and names of commands with options for these alone:
- * `{ "device": "h100", "plan": { "time": "30s" } }`. Options that only other commands have are ignored. So is a file
- * that was not named if it belongs to another user. Relative paths start at the file's folder. A file that was not
+ * fields of the file are options by name. A field with the name of a command has options for that command alone: `{
+ * "device": "h100", "plan": { "time": "30s" } }`. Options that only other commands have are ignored. A file that was
+ * not named is ignored if it belongs to another user. Relative paths start at the file's folder. A file that was not
  * named may come with a repository, so it cannot set an option that runs code, writes a file or contacts a server.
  *
  * @param typed the options that were typed, which the file does not override

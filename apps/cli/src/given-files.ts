@@ -13,10 +13,10 @@ interface GivenFile {
 }
 
 /**
- * Rejects outputs that are the same file as an input or another output, compared by real path; names that promise a
- * format that would not be written; and endless inputs.
+ * Rejects an output that is the same file as an input or another output (by real path). Also rejects an output whose
+ * name promises a format that is not written, and an endless input.
  *
- * @param configPath the source of some of the options
+ * @param configPath the file that some of the options come from
  * @throws UsageError naming both
  */
 export function checkGivenFiles(
@@ -95,8 +95,7 @@ function readFiles(option: CommandOption, options: TypedOptions): readonly strin
 const typedName = ({ flags }: CommandOption): string => flags.split(/[ ,]/, 1)[0];
 
 /**
- * Files that an argument may name: a script, whose extension Node adds, a file of the program, or one after
- * `--option=`.
+ * Files that an argument may name: a script (Node may add its extension), another file, or the value of `--option=`.
  */
 function filesOfArgument(argument: string): readonly string[] {
   const value = argument.slice(argument.indexOf("=") + 1);

@@ -29,7 +29,7 @@ export const configOption = option("--config <file>", {
 /** Read by help only. */
 export const allOption = option("--all", { group: "usual", access: "data", purpose: "With --help: show every option" });
 
-/** The options of every command, and of none. */
+/** The options of every command, which are also accepted without a command. */
 export const globalOptions: readonly CommandOption[] = [
   allOption,
   ...configurableOptions,

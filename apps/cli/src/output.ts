@@ -30,10 +30,10 @@ const cannotWrite = (option: string, path: string, cause: unknown): RematError =
   );
 
 /**
- * Returns where a command prints its answer: standard output, or standard error if one of its output files, by option,
- * is standard output.
+ * Returns where a command prints its answer: standard output, or standard error if one of its output files is standard
+ * output. `files` are the output files by option.
  *
- * @throws UsageError if two files are
+ * @throws UsageError if two of the files are standard output
  */
 export function shownBeside(
   io: ConsoleIo,

@@ -1,6 +1,6 @@
 /**
- * Asks one question at a time. Only the last of those that arrive in the meantime is asked. An outdated answer is
- * ignored, unless `usesAll` is set because it is better than none, for example while a slider moves.
+ * Asks one question at a time. If several arrive meanwhile, only the last of them is asked. An outdated answer is
+ * ignored. With `usesAll` it is used, because it is better than none, for example while a slider moves.
  */
 export function latest(usesAll = false): <T>(question: () => Promise<T>, use: (answer: T) => void) => void {
   let asked = 0;

@@ -1,5 +1,5 @@
 /**
- * Tracks code that runs from a function on, including asynchronous continuations. This is the part of Node's
+ * Tracks the code that a function starts, including asynchronous continuations. This is the part of Node's
  * `AsyncLocalStorage` that the hook needs.
  */
 export interface AsyncContext<T> {

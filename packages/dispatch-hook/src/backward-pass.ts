@@ -4,8 +4,8 @@ import type { KernelInputs } from "./kernels/index.js";
 import type { Session } from "./session.js";
 
 /**
- * Returns the nodes around the Add that accumulates a gradient. It belongs to the producer of the accumulated tensor
- * (T5). @internal
+ * Returns the nodes around the Add that accumulates a gradient. The Add belongs to the producer of the accumulated
+ * tensor (T5). @internal
  */
 export function accumulationOf(
   { pass, node, producers }: Session,
@@ -49,7 +49,8 @@ export function leaveNode({ pass, modes }: Session): void {
 }
 
 /**
- * Records that `node` has computed the gradient of one of its inputs. `last` means that no other is requested.
+ * Records that `node` has computed the gradient of one of its inputs. `last` means that no other gradient of the node
+ * is requested.
  * @internal
  */
 export function contribute({ pass }: Session, node: TapeNode, gradient: InputGradient, last: boolean): void {

@@ -27,7 +27,7 @@ export interface OpObserver {
    */
   readonly looksInPassing?: boolean;
   /**
-   * True if the mode dozes. A dozing mode gets `kernelOver` for each op, and of storages only events of those that it
+   * True if the mode dozes. A dozing mode gets `kernelOver` for each op, and storage events only for storages that it
    * already knows. If all modes that watch ops doze, ops run at the speed of unmodified TensorFlow.js. Read when a pass
    * begins or ends, and at `reconsiderPass`. Default: it does not doze.
    */
@@ -83,13 +83,13 @@ export interface AutogradObserver {
 
 /** Blocks under manual activation checkpointing, and recomputation. */
 export interface RecomputationObserver {
-  /** A checkpointed block begins, inside those that have begun and are not over. */
+  /** A checkpointed block begins. It is nested in the blocks that have begun and are not over. */
   blockEntered?(block: CheckpointedBlock): void;
   /** The block is over, and its temporaries are evicted. `results` is what it returns, empty if it failed. */
   blockExited?(block: CheckpointedBlock, results: readonly Tensor[]): void;
   /**
-   * Part of the forward pass, that block if it is one, is about to be recomputed. Some of its `ops` (values of
-   * `sequence`) are replayed until `recomputationOver`.
+   * A part of the forward pass is about to be recomputed: `block`, or without one, other ops. Some of its `ops` (values
+   * of `sequence`) are replayed until `recomputationOver`.
    */
   recomputationStarting?(ops: readonly number[], block: CheckpointedBlock | undefined): void;
   /** The recomputation is over. */
@@ -107,7 +107,7 @@ export interface ModeLifecycle {
   /**
    * The engine can no longer be watched: another copy of this package wants to watch it, or a pass is over variables of
    * another copy of tfjs-core. A mode that only observes has this method and closes itself in it. If all open modes
-   * have it, the program goes on. Otherwise it gets `problem` as an error.
+   * have it, the program goes on. Otherwise the program gets `problem` as an error.
    */
   cannotWatch?(problem: RematError): void;
 }

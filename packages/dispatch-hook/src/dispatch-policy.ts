@@ -11,8 +11,8 @@ export interface DispatchPolicy {
   /** Every backward pass frees each saved tensor and each gradient after its last use. */
   readonly releasesEarly?: boolean;
   /**
-   * A forward pass saves only tensors that the backward pass will read: none for gradients that are not requested, and
-   * none of which only the shape is read.
+   * A forward pass saves only tensors that the backward pass will read: it saves no tensor for a gradient that is not
+   * requested, and no tensor of which only the shape is read.
    */
   readonly prunesSaved?: boolean;
   /**

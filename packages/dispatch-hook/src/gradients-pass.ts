@@ -19,7 +19,7 @@ export interface GradientsPass {
   nodeOver: boolean;
   /** Ids of tensors that have received a gradient. */
   readonly reached: Set<number>;
-  /** Set while the tape of a pass grows that saves only tensors that will be read. */
+  /** Set while the tape grows, in a pass that saves only tensors that will be read. */
   prunedTape: PrunedTape | undefined;
   /** Gradients that replace those of TensorFlow.js, known once all modes were asked. */
   wanted: WantedGradients;

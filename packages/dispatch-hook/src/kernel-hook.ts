@@ -144,7 +144,7 @@ function runTold(
     kernel.toDispatch = undefined;
     kernel.finishing = undefined;
   }
-  // Modes that began to doze have been notified.
+  // Modes that began to doze during the op are no longer in this list.
   const { opOver, kernelOver } = modes.told;
   for (const open of opOver) if (modes.isInside(open)) open.mode.opOver(op);
   for (const open of kernelOver)
@@ -165,7 +165,10 @@ function opFailed(session: Session, op: Op): void {
   }
 }
 
-/** Runs an op while modes doze. One of them may need to know that it has run, and the table which data it shares. */
+/**
+ * Runs an op while modes doze. A mode may need to know that the op has run. The table may need to know which data the
+ * op shares.
+ */
 function runUnwatched(session: Session, parameters: KernelParameters, run: RunKernel): Tensor | Tensor[] {
   const { engine, storages, modes } = session;
   const kernel = parameters.kernelName as string;

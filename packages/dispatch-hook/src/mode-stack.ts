@@ -27,8 +27,8 @@ const context: AsyncContext<Context> | undefined = makeAsyncContext();
 type MethodName = Exclude<keyof DispatchMode, "seesOutside" | "looksInPassing" | "isDozing">;
 type Listener<K extends MethodName> = OpenMode & { readonly mode: DispatchMode & Required<Pick<DispatchMode, K>> };
 /**
- * Listeners of events that occur at every op. Fields, since a lookup by name would be a large part of the cost of
- * watching.
+ * Listeners of events that occur at every op. They are fields, since a lookup by name would be a large part of the cost
+ * of watching.
  */
 type OpListeners = { readonly [K in OpMethod | BufferMethod | "kernelOver"]: readonly Listener<K>[] };
 type OpMethod = "dispatch" | "opStarting" | "opDone" | "opOver" | "opFailed";

@@ -63,8 +63,8 @@ function patchPrototype(session: Session, prototype: OptimizerPrototype): void {
         const isMinimized = minimizer?.optimizer === this;
         // The update was done in the backward pass.
         if (isMinimized && minimizer.isUpdated) return undefined;
-        // Not if this object has its own method in front, or if an override calls it: these may read the gradients
-        // afterwards.
+        // False if this object has its own method in front, or if an override calls this one: both may read the
+        // gradients afterwards.
         const ownsGradients = isMinimized && !session.update.isApplying && this.applyGradients === patched;
         const isTfjs = isOfTfjs && session.engine.state.gradientDepth === 0;
         const call: UpdateCall = { optimizer: this, gradients: args[0], method, isTfjs, ownsGradients, turns };

@@ -3,8 +3,8 @@ import { quicken } from "./quicken.js";
 type Method = (...args: never[]) => unknown;
 
 /**
- * Wrappers that should be removed while another was on top of them, and the originals that they replaced. Removing the
- * one on top restores the original.
+ * Wrappers that could not be removed because another wrapper was on top of them, and the originals that they replaced.
+ * When the wrapper on top is removed, the original is restored.
  */
 const buried = new WeakMap<object, PropertyDescriptor | undefined>();
 

@@ -39,7 +39,9 @@ class Buffer implements Storage {
 /** Property of a `DataId` for its buffer. A weak map with as many keys would slow down garbage collection. */
 const bufferKey = Symbol("remat.buffer");
 
-/** Property for data that shares a buffer that was not requested yet. It refers to one place for all such data. */
+/**
+ * Property for data whose shared buffer was not requested yet. All data of one buffer refers to the same object here.
+ */
 const unaskedKey = Symbol("remat.unasked");
 
 type MarkedDataId = DataId & { [bufferKey]?: Buffer | undefined; [unaskedKey]?: UnaskedBuffer };
@@ -241,7 +243,7 @@ export class StorageTable {
     this.listener.storageResized(buffer, buffer.bytes);
   }
 
-  /** Moves the running kernel's `output` to `evicted`, so that it uses the buffer of that. */
+  /** Moves the running kernel's `output` to `evicted`, so that `output` uses the buffer of `evicted`. */
   adopt(output: DataId, evicted: DataId): void {
     this.adopted.set(output, evicted);
   }
@@ -266,7 +268,7 @@ export class StorageTable {
     return [real, imag].flatMap(({ dataId }) => this.bufferOf(dataId) ?? []);
   }
 
-  /** Calls `look` with each of them, without a list. */
+  /** Calls `look` with each buffer of a tensor, without allocating a list. */
   eachStorageOf(tensor: TensorInfo, look: (storage: Storage) => void): void {
     const known = this.known(tensor.dataId);
     if (known !== undefined) look(known);
@@ -339,7 +341,7 @@ export class StorageTable {
     return told ?? (aliases.size > 0 ? aliases.get(dataId) : undefined) ?? this.viewed(dataId, backend);
   }
 
-  /** Returns the same from the data's entry. */
+  /** Returns the data that a backend's entry for `dataId` is a view of. */
   private viewed(dataId: DataId, backend: Backend): DataId | undefined {
     if (backend.viewOf === undefined) return undefined;
     const entry = this.locate(dataId)?.entry;

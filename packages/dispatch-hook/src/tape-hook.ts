@@ -130,7 +130,7 @@ function runGradients(
   const from = (depth: number, asked: GradientsCall): GradientsResult => {
     const open = chain[depth];
     if (open !== undefined) return open.mode.gradients(asked, (other = asked) => from(depth - 1, other));
-    // Modes may have decided on the pass when it was announced.
+    // A mode may have decided on the pass only when the pass was announced to it.
     askModes(session, pass);
     pass.sharesSaved = isWanted(modes, "sharesSaved");
     if (isWanted(modes, "prunesSaved") && !isInner) pass.prunedTape = new PrunedTape(engine, asked.xs);

@@ -25,9 +25,9 @@ const methods: ReadonlySet<unknown> = new Set(
 const baseMinimize: unknown = (Optimizer.prototype as Partial<Optimizer>).minimize;
 
 /**
- * Returns whether a method is the update of an optimizer of TensorFlow.js. These have known properties. Their actions
- * follow from the existing gradients and slots and from the optimizer's switches. The only tensors that outlive them
- * are data of variables. Their state is in fields and in lists of variables, so a copy can take a step without
+ * Returns whether a method is the update of an optimizer of TensorFlow.js. Such updates have known properties. Their
+ * actions follow from the existing gradients and slots and from the optimizer's switches. The only tensors that outlive
+ * them are data of variables. Their state is in fields and in lists of variables, so a copy can take a step without
  * affecting the optimizer.
  *
  * @internal

@@ -13,7 +13,7 @@ export function isWanted(
   return modes.listeners(flag).some((open) => open.mode[flag] && modes.isInside(open));
 }
 
-/** Returns whether one of them requests weight updates in the backward pass, and none forbids it. @internal */
+/** Returns whether one of the modes requests weight updates in the backward pass, and none forbids it. @internal */
 export function wantsUpdateInBackward(modes: ModeStack): boolean {
   const wishes = modes.listeners("updatesInBackward").filter((open) => modes.isInside(open));
   return wishes.length > 0 && wishes.every((open) => open.mode.updatesInBackward !== false);

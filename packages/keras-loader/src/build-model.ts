@@ -168,7 +168,7 @@ function naming<T>(note: LayerNote | undefined, shapes: readonly Shape[], run: (
   }
 }
 
-/** tfjs-layers walks through a graph recursively, once for each layer in a row. */
+/** tfjs-layers walks through a graph recursively, one level deeper for each layer in a row. */
 const isStackFull = (cause: unknown): boolean => cause instanceof RangeError && /call stack/.test(cause.message);
 
 function tooDeep(note: LayerNote, cause: unknown): RematError {

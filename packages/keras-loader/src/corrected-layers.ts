@@ -21,7 +21,7 @@ import { ScaledELU, SlopedReLU, SoftmaxAlong, ThresholdedReLU } from "./layers/s
 import { withOutputPadding } from "./layers/transposed-convolutions.js";
 
 interface Correction {
-  /** When the correction applies, for the user. */
+  /** Explains to the user when the correction applies. */
   readonly why: string;
   readonly when: (config: JsonObject) => boolean;
   readonly make: (stock: LayerClass, config: JsonObject) => LayerClass;

@@ -62,7 +62,7 @@ export function functionName(entry: JsonObject): string {
 
 /**
  * Reads the call of a function. Keras 2 writes its first argument as the layer's input and the others by name. Keras 3
- * writes the arguments of the call, and earlier ones in the configuration.
+ * writes the arguments of the call there, and those of the constructor in the configuration.
  *
  * @throws RematError `KERAS_CALL_UNSUPPORTED` naming the argument that the operation does not support
  */
@@ -125,7 +125,7 @@ interface Given {
 
 function ofKeras3(node: JsonObject, entry: JsonObject): Given {
   const { name: _name, dtype, ...config } = isObject(entry["config"]) ? entry["config"] : {};
-  // An operation's own dtype is a policy, but that of a cast is its target.
+  // A dtype that is a policy is the operation's own. A dtype that is a string is the target of a cast.
   const own = typeof dtype === "string" ? { ...config, dtype } : config;
   return {
     positional: node["args"] as unknown[],

@@ -46,7 +46,10 @@ export interface LeakWatchOptions {
    * event loop. Must not run ops.
    */
   readonly onTensors?: () => void;
-  /** Tells lost tensors from referenced ones now and then. By default `heapCensus()`, if available. */
+  /**
+   * Takes a census now and then, to distinguish lost tensors from referenced ones. By default `heapCensus()`, if
+   * available.
+   */
   readonly census?: TakeCensus | undefined;
   /** Returns the time in milliseconds (`performance.now` by default). */
   readonly now?: () => number;

@@ -45,8 +45,8 @@ export class LiveTensors {
   private readonly makerByKey = new Map<string, number>();
   private readonly kinds = new Map<number, Kind>();
   /**
-   * For each op id: a kind for results with more shapes than have kinds of their own, and the number of shapes in which
-   * the op's results outlived a period.
+   * For each op id: one kind for all results in further shapes, beyond those with a kind of their own, and the number
+   * of shapes in which the op's results outlived a period.
    */
   private readonly otherKinds = new Map<number, Kind>();
   private readonly shapesOutlived: number[] = [];

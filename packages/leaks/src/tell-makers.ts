@@ -44,7 +44,7 @@ export function exactly(alive: number, { lost, held }: Kind): LineEstimates {
 
 /**
  * Returns the lines that may have made tensors of a kind. If most of the kind is lost and enough stacks were taken,
- * each line has its share of the lost tensors.
+ * each line comes with its share of the lost tensors.
  */
 export function possibleLines(
   kind: Kind,

@@ -54,7 +54,8 @@ export class ForwardCalls {
   runLayer<T>(entry: ModuleEntry, inputs: readonly Tensor[], run: () => T): T {
     const { awaited } = this;
     const layer = entry.layer as Layer;
-    // The first layer that a model calls, again after it has called all of them, because `predict` runs batch by batch.
+    // This is the first layer that a model calls. It comes again after all of them, because `predict` runs batch by
+    // batch.
     if (awaited !== undefined && this.current === awaited.around && awaited.entry.plan?.layers.has(layer))
       this.enter(awaited.entry, awaited.inputs ?? inputs);
     const container = this.current?.run;

@@ -23,7 +23,7 @@ interface SequentialClass {
 export interface ModelWatch {
   /**
    * Runs `body`, which must be synchronous. `tracker` tracks every model and layer that runs in it from its first call
-   * on, as if `track` had been called, and also a model whose training function calls `body`.
+   * on, as if `track` had been called. It also tracks a model whose training function calls `body`.
    */
   follow<T>(tracker: ModTracker, body: () => T): T;
   /** Restores the classes of tfjs-layers. A second call does nothing. */

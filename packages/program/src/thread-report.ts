@@ -53,7 +53,7 @@ export interface ExecutedPasses {
    * if the budget was known from the start.
    */
   readonly measuredPeakBytes?: number | undefined;
-  /** How many passes, from the first on, the peak is based on if later ones are not measured. */
+  /** Number of passes, from the first on, that the peak is based on. Left out if later passes are also measured. */
   readonly countedPasses?: number | undefined;
   /** Time of all passes in milliseconds. */
   readonly passesMs: number;

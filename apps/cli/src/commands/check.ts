@@ -45,7 +45,6 @@ const options = [
   unitsOption,
 ];
 
-/** `remat check`. */
 export const checkCommand: Command = defineCommand({
   options,
   examples: [
@@ -84,8 +83,8 @@ async function check({ targets, options: given, io }: Invocation<typeof options>
 }
 
 /**
- * Returns the name of a model in a baseline: its path relative to the baseline, so that it is the same however it is
- * typed, from any folder and in any checkout.
+ * Returns the name of a model in a baseline: its path relative to the baseline. The name is the same from any folder
+ * and in any checkout.
  */
 function nameIn(baseline: string, target: string): string {
   return relative(dirname(resolve(baseline)), resolve(target))

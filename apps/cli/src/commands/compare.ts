@@ -44,7 +44,6 @@ const options = [
   ...printOptions,
 ];
 
-/** `remat compare`. */
 export const compareCommand: Command = defineCommand({
   options,
   examples: [
@@ -87,8 +86,8 @@ async function compare({ targets: [model], options: given, io }: Invocation<type
 }
 
 /**
- * For a run of TensorFlow.js: checkpointing as plans of its executor, compared with early release, its behaviour
- * without a plan.
+ * For a TensorFlow.js run: compares checkpointing, as plans of its executor, with early release, which it uses without
+ * a plan.
  */
 function followed(trace: Trace, shardings: readonly NamedSharding[]): readonly NamedSharding[] {
   if (trace.header.framework !== "tfjs" || shardings.every(({ checkpoint }) => checkpoint === undefined))

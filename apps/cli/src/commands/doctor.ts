@@ -21,7 +21,6 @@ export const doctorOptions = [
   }),
 ];
 
-/** `remat doctor`. */
 export const doctorCommand: Command = defineCommand({
   options: doctorOptions,
   examples: ["remat doctor", "remat doctor --verify", "remat doctor --format json"],
@@ -48,7 +47,6 @@ export async function doctor(
     throw new RematError("NO_BACKEND", "no backend works on this machine. The table above shows how to fix each one.");
 }
 
-/** `remat doctor --verify`. */
 async function verify(format: OutputFormat, io: ConsoleIo): Promise<void> {
   const progress = new Progress(io);
   progress.show("hashing what was built", true);

@@ -69,7 +69,6 @@ const options = [
   }),
 ];
 
-/** `remat estimate`. */
 export const estimateCommand: Command = defineCommand({
   options,
   examples: [

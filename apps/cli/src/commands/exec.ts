@@ -33,7 +33,6 @@ const options = [
   ...grouped("usual", [updateInBackwardOption]),
 ];
 
-/** `remat exec`. */
 export const execCommand: Command = defineCommand({
   options,
   examples: [
@@ -84,7 +83,7 @@ function execOptionsOf(given: OptionValues<typeof options>): ExecOptions {
   return { order: { kind: "exec", budget, plans: files.map((file) => resolve(file)), updateInBackward }, plans };
 }
 
-/** Returns the peak that a plan predicts, before the program starts, which reads the plan again. */
+/** Returns the peak that a plan predicts. The program itself reads the plan again. */
 function predictedBytes(path: string): number {
   try {
     return readPlan(readInputText(path)).predicted.peakBytes;

@@ -14,7 +14,6 @@ import { withFactsFirst } from "../verdict/show-verdict.js";
 
 const options = [...grouped("usual", [formatOption]), unitsOption];
 
-/** `remat explain`. */
 export const explainCommand: Command = defineCommand({
   options,
   examples: ["remat explain oom.log", "remat explain oom.log train.remat.jsonl", "remat explain oom.log --format json"],
@@ -22,8 +21,8 @@ export const explainCommand: Command = defineCommand({
 });
 
 /**
- * Explains an allocator's out-of-memory log (`remat explain LOG [TRACE]`): the failed allocation, and what used the
- * rest in which pieces.
+ * Explains an allocator's out-of-memory log (`remat explain LOG [TRACE]`): the failed allocation, and which pieces of
+ * memory were used by what.
  */
 async function explain({
   targets: [path, trace],

@@ -44,7 +44,6 @@ import { typed } from "../verdict/next-command.js";
 
 const options = [...fitGridOptions, ...fitStepOptions, formatOption, unitsOption];
 
-/** `remat fit`. */
 export const fitCommand: Command = defineCommand({
   options,
   examples: [
@@ -165,7 +164,10 @@ function stepOfFit({ size, loss, backend, unit, group, seed, layers }: FitOption
   return { size, loss, backend, unit, group, seed, layers };
 }
 
-/** When the search ended, for its rows. `SOURCE_DATE_EPOCH`, in seconds, replaces it for reproducible output. */
+/**
+ * Returns the time at which the search ended, which its rows record. `SOURCE_DATE_EPOCH`, in seconds, replaces it for
+ * reproducible output.
+ */
 function timeOfSearch({ env }: Pick<ConsoleIo, "env">): string {
   const epoch = env["SOURCE_DATE_EPOCH"];
   return (epoch !== undefined && /^\d{1,10}$/.test(epoch) ? new Date(1000 * Number(epoch)) : new Date()).toISOString();
@@ -264,15 +266,15 @@ function nothingFits(
   );
 }
 
-/** Options that a suggested command to write the result does not repeat: who searches, and other outputs. */
+/** Options left out of the suggested command that writes the result: where the search runs, and its other outputs. */
 const saidOnce: ReadonlySet<string> = new Set([
   ...["engine", "serve", "workers"],
   ...["watch", "matrix", "html", "store", "sqlite", "parquet", "label", "apply"],
 ]);
 
 /**
- * Returns the command that writes what PyTorch needs to train a recorded run as in the best row, or undefined if it
- * needs nothing.
+ * Returns the command that writes the file with which PyTorch trains a recorded run as in the best row. Undefined if
+ * PyTorch needs no such file.
  */
 function commandToApply(
   { sharding, policy }: RankedRow,

@@ -34,7 +34,6 @@ const options = [
   unitsOption,
 ];
 
-/** `remat leaks`. */
 export const leaksCommand: Command = defineCommand({
   options,
   examples: ["remat leaks -- node app.js", "remat leaks -- npx tsx serve.ts", "remat leaks train.remat.jsonl"],
@@ -46,10 +45,7 @@ export const leaksCommand: Command = defineCommand({
   },
 });
 
-/**
- * Runs an unmodified program and reports the lines that make tensors that outlive their step
- * (`remat leaks -- PROGRAM`).
- */
+/** Runs an unmodified program and reports the lines whose tensors outlive their step (`remat leaks -- PROGRAM`). */
 async function findLeaks({ targets, options: given, io }: Invocation<typeof options>): Promise<number> {
   const command = programOf("leaks", targets);
   if (given.format.name !== "table")
@@ -105,7 +101,10 @@ function withMemory({
   return memoryBytes === undefined ? undefined : { name, memoryBytes };
 }
 
-/** Returns the report on a program's threads, growing ones first, whether any grows, and whether any was watched. */
+/**
+ * Returns the report on a program's threads, growing ones first. Also returns whether any grows, and whether any was
+ * watched.
+ */
 export function tellLeaks(
   command: readonly string[],
   reports: readonly ThreadReport[],

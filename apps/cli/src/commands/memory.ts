@@ -93,7 +93,6 @@ const options = [
   }),
 ];
 
-/** `remat memory`. */
 export const memoryCommand: Command = defineCommand({
   options,
   examples: [

@@ -50,7 +50,6 @@ const options = [
 
 type PlanCommandOptions = OptionValues<typeof options>;
 
-/** `remat plan`. */
 export const planCommand: Command = defineCommand({
   options,
   examples: [
@@ -236,7 +235,8 @@ function smallestFound({ smallestFoundBytes }: InfeasibleBudget): Outcome {
 }
 
 /**
- * Returns the command to apply a plan: training for a model, its plan for a program, its policy for a run of PyTorch.
+ * Returns the command to apply a plan: it trains a model, runs a program with the plan, or writes the policy for a
+ * PyTorch run.
  */
 function afterPlan(given: Given, plan: Plan, { output, pyTorchPolicy, budget }: PlanOptions): string | undefined {
   const path = output === undefined || isStandardOutput(output) ? undefined : output;

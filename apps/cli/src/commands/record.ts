@@ -23,7 +23,6 @@ import { recordOptionsOf, recordProgramOptions } from "../program/record-options
 import { tellFacts } from "../program/tell-facts.js";
 import { thisMachine } from "../verdict/this-machine.js";
 
-/** `remat record`. */
 export const recordCommand: Command = defineCommand({
   options: recordProgramOptions,
   examples: [
@@ -84,7 +83,7 @@ export async function tellFailure(
   tellFacts({ facts: [first, `The step up to there is in ${path}.`, ...facts], command: verdict!.command }, io);
 }
 
-/** Opens the file on first read, since an output that cannot be written is never read and the file is deleted. */
+/** Opens the file on first read. If the output cannot be written, the file is never read, and it is deleted. */
 async function* contentOf(path: string, zips: boolean): AsyncGenerator<Uint8Array> {
   const file = createReadStream(path);
   yield* zips ? pipeline(file, createGzip(), () => {}) : file;
@@ -97,7 +96,7 @@ export function describeFollowing(plans: readonly string[], program: readonly st
   return { facts: ["To run with all plans, each for its own passes:", command], command };
 }
 
-/** Returns how to run it with less memory before anything is planned. */
+/** Returns how to run a program with less memory before anything is planned. */
 export function describeReleasing(program: readonly string[]): Facts {
   const command = shell.words(["remat", "exec", "--early-release", "--", ...program]);
   return { facts: ["To use less memory without a plan or recomputation:", command], command };

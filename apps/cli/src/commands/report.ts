@@ -83,7 +83,6 @@ const options = [
 
 type ReportOptions = OptionValues<typeof options>;
 
-/** `remat report`. */
 export const reportCommand: Command = defineCommand({
   options,
   examples: [

@@ -37,7 +37,6 @@ const options = [
   unitsOption,
 ];
 
-/** `remat run`. */
 export const runCommand: Command = defineCommand({
   options,
   examples: [
@@ -80,7 +79,7 @@ async function run({
   const { checkpointing = "free" } = given;
   const source: StepSource = { ...found, data: request.data, layers, weights, request: { ...request, checkpointing } };
   const progress = new Progress(io);
-  // The allocator keeps no freed memory beyond the limit of the process.
+  // The allocator keeps freed memory only while the process stays within its limit.
   const env = memory && keepingWithin(roomOf(memory));
   const ask = <Job extends object, Result>(process: ProcessName, job: Job, what: string): Promise<Result> => {
     progress.show(`${what}: ${name}`, true);
@@ -105,7 +104,7 @@ async function run({
     };
     const measured = await ask<StepJob, StepResult>(
       "executor",
-      // The limit does not apply to the baseline that it is compared with.
+      // The limit does not apply to the baseline run.
       {
         ...job,
         maxResidentBytes: memory?.bytes,

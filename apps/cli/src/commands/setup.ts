@@ -30,7 +30,6 @@ const setupOptions = [
   option("--force", { group: "usual", access: "output", purpose: "Build again even if the installed one works" }),
 ];
 
-/** `remat setup`. */
 export const setupCommand: Command = defineCommand({
   words: ["native"],
   options: setupOptions,

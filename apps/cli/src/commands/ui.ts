@@ -56,7 +56,6 @@ const options = [
   option("--ascii", { group: "output", access: "data", purpose: "Draw with ASCII characters only" }),
 ];
 
-/** `remat ui`. */
 export const uiCommand: Command = defineCommand({
   options,
   examples: [
@@ -155,7 +154,7 @@ async function printOnce(
         device: pricing.device,
         module,
         verdict,
-        // It has already been judged.
+        // The verdict is already given.
         atHand: { planned: atHand?.planned },
         other,
         model: isModel === true ? { path, answerWhatIfs: answerWhatIfsOf(modelOptionsOf(given)) } : undefined,

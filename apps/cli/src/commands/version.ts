@@ -2,7 +2,6 @@ import { terminal } from "@remat/trace/emit";
 import { type Command, defineCommand } from "../command.js";
 import { versionText } from "../version.js";
 
-/** `remat version`. */
 export const versionCommand: Command = defineCommand({
   options: [],
   examples: [],

@@ -23,7 +23,6 @@ const options = grouped("usual", [
   option("--ascii", { group: "output", access: "data", purpose: "Draw with ASCII characters only" }),
 ]);
 
-/** `remat watch`. */
 export const watchCommand: Command = defineCommand({
   options,
   examples: [
@@ -84,12 +83,12 @@ async function watch({ targets, options: { theme, ascii }, io }: Invocation<type
     return await runProgram(
       {
         command,
-        // The first steps are watched at any cost. None of them is kept.
+        // Watches the first steps even if that is slow. Keeps none of them.
         order: { kind: "record", steps: 1, seconds: 60, watches: true },
         env: trainingEnvironment(),
         onReports: look,
         interrupt: quit.signal,
-        // The picture would hide it.
+        // The live picture would hide this line.
         onLoss: (line) => (live === undefined ? tellLoss(io)(line) : undefined),
         ...(live !== undefined && {
           stdio: ["ignore", "pipe", "pipe"] as ["ignore", "pipe", "pipe"],
@@ -111,7 +110,7 @@ async function watch({ targets, options: { theme, ascii }, io }: Invocation<type
   }
 }
 
-/** Undefined if a newer step is already available, or if the program ended while writing it. */
+/** Undefined if a newer step is already available, or if the program ended while it wrote this one. */
 function readStep(watched: WatchedStep): SeenStep | undefined {
   try {
     const trace = parseTrace(readFileSync(watched.file));

@@ -10,8 +10,9 @@ export interface BackendOfSteps {
 }
 
 /**
- * Returns the backend whose steps have to fit: the named one. If they have to fit on this machine, the best that trains
- * here, tested in a separate process. `remat run` uses the same. Otherwise one that represents all.
+ * Returns the backend whose steps have to fit: the named one. Without a name, it is one that represents all. If the
+ * steps have to fit on this machine, it is the best that can train here, tested in a separate process, as in `remat
+ * run`.
  */
 export async function backendOfSteps(
   named: BackendName | undefined,

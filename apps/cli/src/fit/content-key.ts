@@ -32,7 +32,7 @@ export function hashOfSource(source: ModelSource): string {
   return hash.digest("hex");
 }
 
-/** Returns the same for a module. */
+/** Returns the hash of a module, as {@link hashOfSource} does for a model. */
 export function hashOfFile(path: string): string {
   const hash = createHash("sha256");
   addCode(hash, path, new Set());

@@ -89,7 +89,7 @@ const scaledFrom: readonly number[] = [2, 3];
 
 /**
  * Steps scaled from a few recordings. Undefined if ops depend on the batch, or if the model checkpoints manually, since
- * plans are made without that.
+ * plans ignore manual checkpointing.
  */
 function scaledSteps(
   { asTheyAre, free }: Readonly<Record<"asTheyAre" | "free", readonly RecordedRun[]>>,

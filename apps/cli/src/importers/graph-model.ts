@@ -97,7 +97,9 @@ function definitionOf(model: LoadedGraph, path: string, { tf, batch = 1, scope, 
   };
 }
 
-/** If a node is rejected, tfjs-converter abandons other nodes it has started, whose rejections would be unhandled. */
+/**
+ * If a node is rejected, tfjs-converter abandons other nodes that it has started. Their rejections would be unhandled.
+ */
 function ignoreOthersThatNeedValues(): () => void {
   const rejected = (cause: unknown): void => {
     if (!(cause instanceof RematError && cause.code === "DATA_DEPENDENT")) throw cause;
@@ -137,7 +139,7 @@ function refuseNode(cause: unknown, node: GraphNode | undefined, path: string): 
   throw cause;
 }
 
-/** Reads the weights of a graph, which include constants (shapes, axes, paddings) that it cannot be read without. */
+/** Reads the weights of a graph. They include constants (shapes, axes, paddings) that are needed to read the graph. */
 function readWeights(path: string, { weightsManifest = [] }: GraphModelJson) {
   const refuse = (what: string) => new RematError("GRAPH_MODEL_WEIGHTS", `${path}: ${what}.`);
   const isGroup = (group: unknown): boolean =>

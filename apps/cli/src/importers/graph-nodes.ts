@@ -79,7 +79,7 @@ export class GraphNodes {
     return node === undefined ? [] : this.pathOf(node);
   }
 
-  /** Calls `coming` before each node runs, which is when tfjs-converter looks up the category of its op. */
+  /** Calls `coming` before each node runs: tfjs-converter then looks up the category of its op. */
   watch(coming: (node: RunningNode) => void): void {
     let outer: GraphNode | undefined;
     const watchAll = ({ nodes, functions }: Graph, isFunction: boolean): void => {

@@ -18,7 +18,7 @@ interface ImporterFacts {
   readonly what: string;
   /** The suffix of such a file's name that is not part of the model's name. */
   readonly ending: RegExp;
-  /** Files in a folder that the terminal app offers, by name. Left out: none. */
+  /** Names of the files in a folder that the terminal app offers. Left out: none. */
   readonly offered?: RegExp;
   /** Recognises such a file. Importers later in the list are then not asked. */
   recognises(path: string, head: FileHead): boolean;

@@ -24,8 +24,8 @@ export function allocatorFile(env: Environment = process.env): string | undefine
 
 /**
  * Returns environment variables that make a process take its tensors from the caching allocator, which returns memory
- * to the system. TensorFlow's own keeps it. They must be set when the process starts. Empty if `setupNative` has not
- * built the allocator, or if other users can have changed it.
+ * to the system. TensorFlow's own allocator keeps it. They must be set when the process starts. Empty if `setupNative`
+ * has not built the allocator, or if other users can have changed it.
  *
  * @example
  * fork("train.js", { env: { ...process.env, ...allocatorEnvironment() } });

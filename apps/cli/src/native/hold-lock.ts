@@ -108,7 +108,7 @@ function takeFromDead(path: string, deadMs: number): boolean {
   try {
     if (statSync(aside).mtimeMs - seen.mtimeMs <= deadMs) return false;
     renameSync(path, aside);
-    // Another process may have taken the lock between the check and the rename. If so, it is put back.
+    // Another process may have taken the lock between the check and the rename. If so, the lock is put back.
     if (statSync(aside).ino !== seen.ino || statSync(aside).mtimeMs !== seen.mtimeMs) linkSync(aside, path);
     return true;
   } catch (error) {

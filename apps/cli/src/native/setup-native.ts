@@ -56,8 +56,8 @@ export interface NativeSetup {
   /** Result of the check that the backend works. */
   readonly check: NativeCheck;
   /**
-   * The caching allocator, a shared library for LD_PRELOAD, or undefined if it could not be built, which was passed to
-   * `report`.
+   * The caching allocator, a shared library for LD_PRELOAD. Undefined if it could not be built. The reason was then
+   * passed to `report`.
    */
   readonly allocator: string | undefined;
 }
@@ -154,8 +154,8 @@ async function build(
 }
 
 /**
- * Builds the caching allocator, which the small model also trains with. Everything works without it, with more memory,
- * so a failure is only reported.
+ * Builds the caching allocator. The small test model also trains with it. Without the allocator everything works but
+ * needs more memory, so a failure is only reported.
  */
 async function setupAllocator(
   app: string,

@@ -26,7 +26,7 @@ export async function verifyCache(env: Environment = process.env): Promise<reado
   const distrust = distrustOfWay(native, cacheFolder(env));
   const items: CacheItem[] =
     distrust === undefined ? [] : [{ folder: native, files: 0, problems: [{ path: native, what: distrust }] }];
-  // Both packages link to the same 0.9 GB.
+  // Hashes each file once, because tfjs-node and tfjs-node-gpu link to the same 0.9 GB.
   const hashes = new Map<string, Promise<string>>();
   const hashOnce = async (link: string): Promise<string> => {
     const path = realpathSync(link);

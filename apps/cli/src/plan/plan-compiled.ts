@@ -148,7 +148,7 @@ function summaryOf(
   };
 }
 
-/** Selects as many points as requested, by falling peak, including the first and the last. */
+/** Selects `count` points by falling peak, including the first and the last. */
 function spread(points: readonly CompiledBudget[], count: number): readonly CompiledBudget[] {
   if (points.length <= count) return points;
   return Array.from({ length: count }, (_, i) => points[Math.round((i * (points.length - 1)) / (count - 1))]);

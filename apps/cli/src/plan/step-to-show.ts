@@ -21,8 +21,8 @@ export interface ShownStep {
 
 /**
  * Returns the step that report and terminal show for SOURCE alone, or with a plan for it. They show a model's step with
- * the gradients that plans use, as `remat plan` does, and draw plans over it. If its peak differs from that of the
- * user's own step, they show the latter. A note states any difference.
+ * the gradients that plans use, as `remat plan` does, and draw plans over it. If the peak of that step differs from the
+ * peak of the user's own step, they show the user's own step. A note states any difference.
  */
 export async function stepToShow(
   source: ModelSource,

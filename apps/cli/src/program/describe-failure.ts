@@ -5,8 +5,8 @@ import { shell } from "@remat/trace/emit";
 
 /**
  * Explains why a thread ran out of memory in code that was not being recorded: where, how much it had in use, whether
- * that had grown, and how to see more. If the first `recorded` steps were recorded and it failed among them, it was
- * outside any step, so that recording again would show nothing else.
+ * that had grown, and how to see more. If it failed while the first `recorded` steps were recorded, it failed outside
+ * of any step, so recording again would not show more.
  */
 export function describeFailure(
   { message = "", line, askedBytes, heldBytes, stepsBefore = 0, bytesPerStep, program = [] }: ProgramFailure,

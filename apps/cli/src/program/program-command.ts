@@ -19,7 +19,7 @@ export function programOf(command: string, program: readonly string[]): readonly
  */
 export const trainingEnvironment = (): Readonly<Record<string, string>> => allocatorEnvironment();
 
-/** Returns a function that reports in a line what remat could not write or read while a program ran. */
+/** Returns a function that reports, on one line, what remat could not write or read while a program ran. */
 export const tellLoss =
   (io: Pick<ConsoleIo, "stderr" | "width">) =>
   (line: string): void =>
@@ -48,8 +48,8 @@ export const describeNothingKnown = (program: readonly string[], { version }: Pi
   `${program.join(" ")}: loaded TensorFlow.js ${version} and ended before its tensors were recorded. Let it run longer`;
 
 /**
- * Says how old the figures of a thread are that did not report its end, so that they are not mistaken for its last.
- * Returns undefined if it did.
+ * Describes how old a thread's figures are if it did not report its end, so that they are not mistaken for final ones.
+ * Undefined if it did report its end.
  */
 export function describeKilled(
   { isOver, writtenAt }: Pick<ThreadReport, "isOver" | "writtenAt">,

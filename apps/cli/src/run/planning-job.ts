@@ -26,7 +26,8 @@ export interface PlanningJob {
   /** Search time for a plan. */
   readonly timeMs: number;
   /**
-   * A step without enough memory is rejected before any op is timed, unless it follows a plan, which depends on times.
+   * Without a plan, a step that does not fit is rejected before any op is timed. A plan depends on times, so it is
+   * checked later.
    */
   readonly memory?: MemoryLimit | undefined;
   /** File for saved op times. Left out: in the cache folder. */
@@ -35,7 +36,7 @@ export interface PlanningJob {
 
 export interface PlanningResult {
   readonly backend: BackendModule;
-  /** The package, and earlier ones that did not work. */
+  /** Names the package in use, and earlier ones that did not work. */
   readonly backendNote: string;
   readonly modelName: string;
   readonly notes: readonly string[];

@@ -53,7 +53,7 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
     step,
     job.wanted.kind === "early-release" ? { updateInBackward: job.wanted.updateInBackward } : {},
   );
-  // The memory is already known for these. For a plan it depends on times.
+  // Without a plan, the memory is already known. With a plan, it depends on times.
   const libraryBytes = usesGpu ? 0 : mostLibraryBytes(traced, usesOneDnn() ?? false);
   if (wanted.kind === "stock")
     requireRoom(name, { peakBytes: heldPeak(stockTrace).peakBytes, libraryBytes }, job.memory);

@@ -45,7 +45,7 @@ export async function runSteps(job: StepJob, surround: () => StepSurroundings = 
     const steps: StepFigures[] = [];
     for (let i = 0; i < job.steps; i++) {
       steps.push(timeStep(i, step, surroundings, reader));
-      // The arrays of the initial weights are garbage now, as large as the weights.
+      // The arrays of the initial weights are garbage now. They are as large as the weights.
       if (i === 0) globalThis.gc?.();
       requireResident(job, i);
       // Lets the JavaScript engine collect garbage, as it can between the batches of `fit`.

@@ -17,9 +17,9 @@ export interface StepMeasurement {
   readonly cpuMs: number;
   readonly ops: number;
   readonly recomputedOps: number;
-  /** The part of these that was recomputed because their results were accessed outside the plan. */
+  /** Those of the recomputed ops whose results were accessed outside the plan. */
   readonly recomputedOnTouch: number;
-  /** In the last step. */
+  /** Bytes offloaded in the last step. */
   readonly offloadedBytes: number;
   readonly reloadedBytes: number;
 }

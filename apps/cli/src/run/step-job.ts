@@ -38,7 +38,7 @@ export interface StepJob {
   readonly record: boolean;
   /** Limit of the process's resident memory. Left out: unlimited. */
   readonly maxResidentBytes?: number | undefined;
-  /** The predicted part of that for tensors. */
+  /** The predicted peak of the tensors, as a part of that limit. */
   readonly predictedPeakBytes?: number | undefined;
   /** How many of the largest storages at its peak to list (10 by default). */
   readonly largest?: number;

@@ -16,7 +16,7 @@ export interface PlannedStep {
 const fields = ["size", "batch", "loss", "optimizer", "grouping", "allocationUnitBytes"] as const;
 
 /**
- * Takes the description of its step from a plan.
+ * Returns the step that a plan describes.
  *
  * @param given the step described on the command line
  * @throws UsageError if that is a different step, naming both; RematError `PLAN_FORMAT`, `PLAN_CORRUPT`

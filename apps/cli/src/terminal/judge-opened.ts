@@ -17,7 +17,7 @@ export interface OpenedStep {
 /** The command line that opened it. */
 export type TypedTarget = Pick<GivenVerdict, "target" | "source" | "typedOptions" | "step" | "units" | "pricing">;
 
-/** Judges it as `remat memory` does. */
+/** Judges an opened step as `remat memory` does. */
 export async function judgeOpened(
   { trace, planned, earlyReleasePeakBytes }: OpenedStep,
   typed: TypedTarget,
@@ -50,8 +50,8 @@ export interface JudgingRequest {
 const workerFile = new URL("./judge-worker.js", import.meta.url);
 
 /**
- * Does the same in a thread that `signal` ends. Searching for ways to fit takes seconds, and trying smaller batches
- * runs the model's code.
+ * Does the same as {@link judgeOpened} in a thread that `signal` ends. Searching for ways to fit takes seconds, and
+ * trying smaller batches runs the model's code.
  */
 export function judgeInThread(
   { trace, planned, earlyReleasePeakBytes }: OpenedStep,

@@ -26,8 +26,8 @@ export async function usualWhatIfs(
 }
 
 /**
- * Does so in a thread, which `signal` ends, while other work continues. Undefined if that is not faster, and for
- * measured times, which another thread would measure again.
+ * Answers the same questions in a thread that `signal` ends, while other work continues. Undefined if a thread is not
+ * faster, or if times are measured, because the thread would measure them again.
  */
 export function usualWhatIfsBeside(
   trace: Trace,

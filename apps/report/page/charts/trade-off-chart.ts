@@ -14,8 +14,8 @@ export interface TradeOffChartOptions {
 const margin = { left: 52, right: 14, top: 24, bottom: 40 } as const;
 
 /**
- * Draws memory kept against the time to recompute the rest, so that more memory is on the right as in all charts:
- * original points, shifted points, fitted pieces, the optimum, the budget.
+ * Draws kept memory against the time to recompute the rest: original points, shifted points, fitted pieces, the
+ * optimum, the budget. More memory is on the right, as in all charts.
  */
 export function tradeOffChart(view: TradeOffView, options: TradeOffChartOptions): SVGSVGElement {
   const { width, height } = options;

@@ -43,7 +43,7 @@ export interface Overview {
 
 /** A step's memory under a plan. */
 export interface PlanAnswer {
-  /** By category, or undefined if memory does not follow from the order in which the plan runs ops. */
+  /** Memory by category. Undefined if it does not follow from the order in which the plan runs ops. */
   readonly bands: MemoryBands | undefined;
   /** The op at the peak. */
   readonly peakOp: number;

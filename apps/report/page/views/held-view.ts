@@ -134,7 +134,7 @@ export function mountHeld({ engine, overview, store, plan }: PageContext): HTMLE
   };
   store.follow((_state, changed) => changed.has("op") && askFor());
   plan.follow(() => {
-    // Group numbers differ.
+    // Another plan has other group numbers.
     opened.clear();
     askFor();
   });

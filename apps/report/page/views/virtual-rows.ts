@@ -5,7 +5,7 @@ export interface VirtualRowsOptions {
   readonly head: HTMLElement;
   readonly render: (position: number, row: HTMLElement) => void;
   readonly onChoose: (position: number) => void;
-  /** Rows of a tree: their content shows their depth. */
+  /** True for rows of a tree, whose content shows their depth. */
   readonly isTree?: boolean;
   /** Called with keys that do not move, and the active row. Returns whether the key was handled. */
   readonly onKey?: (key: string, position: number) => boolean;

@@ -13,8 +13,7 @@ export interface ReportData {
   /** The run that the report shows. */
   readonly trace: Trace;
   /**
-   * For each of `meta.overlays`: bytes in use at each op of the trace, the highest since the previous op. NaN if it has
-   * no value.
+   * For each of `meta.overlays`: at each op of the trace, the most bytes in use since the previous op. NaN: no value.
    */
   readonly overlays: readonly Float64Array[];
   /** For each of `meta.followed`. */

@@ -10,7 +10,10 @@ table{border-collapse:separate;border-spacing:4px}th{text-align:left;vertical-al
 td strong{font-size:1.1rem}td.none{color:color-mix(in srgb,CanvasText 72%,Canvas)}td.front{border-color:currentColor}td.best{border:3px solid currentColor}[hidden]{display:none}td.out>*{visibility:hidden}td.out{color:transparent;border-color:transparent}`,
 );
 
-/** Hides unchecked values. Each cell has its places in the order of the objective, and the quantities to minimise. */
+/**
+ * Hides unchecked values. In each cell, `data-rank` is its place by the objective, and `data-aims` are the quantities
+ * to minimise.
+ */
 export const fitScript: Html = html.element(
   "script",
   `(() => {

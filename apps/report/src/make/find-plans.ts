@@ -85,7 +85,7 @@ function recommendedOf(
 ): PlanFindings["recommended"] {
   const told: PlanFindings["recommended"][number][] = [];
   for (const [i, point] of points.entries()) {
-    // Skips a plan that does not save memory over the step as it is, or that is the same as for less time.
+    // Skips a plan that saves no memory, or no more than the plan for a smaller overhead.
     if (point === undefined || point.peakBytes >= (told.at(-1)?.peakBytes ?? recordedPeakBytes)) continue;
     const { peakBytes, stepMs, overhead, gap } = point;
     told.push({ allowedOverhead: allowedOverheads[i], peakBytes, stepMs, overhead, gap });

@@ -23,9 +23,9 @@ export function paintFrame(views: readonly View[], state: AppState): PaintedFram
 }
 
 /**
- * Paints an app, and again whenever its state changes. All input of one turn of the event loop, such as a key held
- * down, leads to one frame. `handle` receives events from the terminal and resolves clicks against the frame on the
- * screen.
+ * Paints an app now and whenever its state changes. All input of one turn of the event loop leads to one frame, for
+ * example while a key is held down. `handle` receives events from the terminal and resolves clicks against the frame on
+ * the screen.
  */
 export function followApp(
   app: App,

@@ -90,7 +90,6 @@ export class App {
     }
   }
 
-  /** Opens `targets`. */
   async open(...targets: readonly string[]): Promise<void> {
     this.dispatch({ kind: "open", targets });
     await this.runner.opening;

@@ -48,7 +48,7 @@ export class WorkThread {
       };
       const stop = (): void => {
         worker.postMessage({ kind: "stop", id } satisfies WorkOrder);
-        // Leaving the app does not wait for it.
+        // The process does not wait for this thread when the app closes.
         endWait();
       };
       const settle = (outcome: "done" | "lost"): void => {

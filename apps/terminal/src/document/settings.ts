@@ -28,7 +28,7 @@ export function deviceOfSettings({ device, meantFor }: Pick<Settings, "device" |
   return device === undefined || isStillDefault ? meantFor : device;
 }
 
-/** Tells whether the trace itself says how long ops took: measured, or read from elsewhere. */
+/** Returns whether the trace itself has op times: measured, or read from elsewhere. */
 export function hasOwnRuntimes(trace: Trace): boolean {
   return trace.ops.runtimeSource.some(
     (source) => source === RuntimeSource.measured || source === RuntimeSource.imported,

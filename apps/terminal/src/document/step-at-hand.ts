@@ -11,6 +11,6 @@ export interface StepAtHand {
   readonly earlyReleasePeakBytes?: number | undefined;
   /** Returns the command for a next step on a device. */
   readonly commandFor?: (step: NextStep, device: DeviceToFit) => string | undefined;
-  /** Judges it with all ways to make it fit, which may take seconds. */
+  /** Judges the step with all ways to make it fit, which may take seconds. */
   readonly judge?: (device: DeviceToFit, signal: AbortSignal) => Promise<Verdict | undefined>;
 }

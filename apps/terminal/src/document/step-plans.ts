@@ -56,7 +56,7 @@ export interface HeldPlan {
   readonly memory: PlanColumns;
   readonly fates: Uint8Array;
   readonly peakBytes: number;
-  /** The op that runs at the peak, and is recomputed there if the peak is in a recomputation. -1 before the first op. */
+  /** The op that runs, or is recomputed, at the peak. -1: the peak is before the first op. */
   readonly peakOp: number;
 }
 

@@ -106,7 +106,7 @@ export class TraceDocument {
   private readonly fromRank: () => readonly (number | undefined)[];
   private readonly heldAtPeak: () => HeldStorages;
   private readonly moments: (op: string) => MemoryMoment;
-  /** For one rank, or undefined if the settings do not shard. */
+  /** The simulation of one rank, or undefined if the settings do not shard. */
   readonly simulation: () => FsdpSimulation | undefined;
 
   constructor(name: DocumentName, recorded: Trace, settings: Settings, atHand: StepAtHand = {}) {
@@ -178,7 +178,7 @@ export class TraceDocument {
     return this.tree().nodes.find((node) => stats.has(node.fqn))?.fqn;
   }
 
-  /** As one side of a comparison. */
+  /** Returns this document as one side of a comparison. */
   compared(name: string): ComparedRun {
     return { name, trace: this.trace, modules: this.tree(), peak: this.peak() };
   }
@@ -205,7 +205,7 @@ export class TraceDocument {
     return worldSize === 1 && allocationUnitBytes === undefined;
   }
 
-  /** The first line of every screen. Errors in a trace are reported by the views that need it. */
+  /** Judges the step for the first line of every screen. Views that need the trace report its errors. */
   private judge(): Verdict | undefined {
     const { device } = this;
     if (!this.isHeldKnown()) return undefined;

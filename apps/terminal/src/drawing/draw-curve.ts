@@ -31,7 +31,7 @@ export function drawCurve(
   for (const { from, to } of view.pieces) canvas.line(1 - from[0], at(from[1]), 1 - to[0], at(to[1]), "faint");
   for (let i = 1; i < view.points.length; i++) {
     const [[x0, y0], [x1, y1]] = [view.points[i - 1], view.points[i]];
-    // Giving up the next op costs its whole time at once.
+    // Evicting the next op costs its whole time at once.
     canvas.line(1 - x0, at(y0), 1 - x0, at(y1), "accent");
     canvas.line(1 - x0, at(y1), 1 - x1, at(y1), "accent");
   }

@@ -8,8 +8,8 @@ import { fitLine, type Line, lineWidth } from "../text/line.js";
 import { bandStyle } from "./draw-bands.js";
 
 /**
- * Describes an op and the largest storages alive after it, or at the peak if that is within it, as many as there are
- * lines for.
+ * Describes an op and the largest storages alive after it, or at the peak if the op contains the peak. The number of
+ * lines limits the storages.
  */
 export function heldLines(
   document: TraceDocument,

@@ -9,7 +9,7 @@ import { type Look, themeOfLook } from "../text/look.js";
 
 /** A step of a training program. */
 export interface LiveStep {
-  /** The pass that it began with, counted from 1. */
+  /** The first pass of the step, counted from 1. */
   readonly pass: number;
   /** Name of model and optimizer, if known. */
   readonly name: string;

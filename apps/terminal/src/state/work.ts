@@ -20,9 +20,9 @@ export interface WhatIfSubject {
 
 /** A step that is planned. */
 export interface PlannedStep {
-  /** As it is shown. */
+  /** The step as it is shown. */
   readonly trace: Trace;
-  /** As plans are made for it, if its ops differ. */
+  /** The step that plans are made for, if its ops differ. */
   readonly planned?: Trace | undefined;
 }
 
@@ -62,14 +62,14 @@ export type ViewAnswer =
   | { readonly kind: "whatIfAnswered"; readonly trace: Trace; readonly row: WhatIfRow }
   | { readonly kind: "stepProgress"; readonly trace: Trace; readonly text: string }
   | { readonly kind: "frontProgress"; readonly trace: Trace; readonly text: string }
-  /** By falling peak; or none, with the reason. */
+  /** Plans by falling peak, or none, with the reason. */
   | {
       readonly kind: "frontFound";
       readonly trace: Trace;
       readonly plans: readonly FoundPlan[];
       readonly reason: string | undefined;
     }
-  /** For the plan with that peak. */
+  /** The step's memory under the plan with that peak. */
   | {
       readonly kind: "planHeld";
       readonly trace: Trace;

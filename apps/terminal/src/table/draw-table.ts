@@ -9,7 +9,7 @@ import { type RowWindow, scrollThumb } from "./window-rows.js";
 export interface TableColumn<Row> extends FittableColumn {
   readonly key: string;
   readonly title: string;
-  /** The end of a text that is cut if it is too long. Left out: its end. */
+  /** The side at which a text is cut if it is too long. Left out: the end. */
   readonly cut?: Cut;
   readonly align?: "left" | "right";
   /** A text, or spans that together are at most `width` columns wide. */

@@ -29,7 +29,7 @@ export class FramePainter {
     if (output !== "") this.write(`${synchronize.begin}${output}${synchronize.end}`);
   }
 
-  /** Makes the next frame be written completely: after a resize, or after other output. */
+  /** Makes sure that the next frame is written completely: after a resize, or after other output. */
   forget(): void {
     this.shown = undefined;
   }

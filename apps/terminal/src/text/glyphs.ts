@@ -72,7 +72,7 @@ export const asciiGlyphs: Glyphs = {
   fills: ["#", "=", "+", ":", "%", "o", "*", "-", "x", ".", "@", "&", "$", "w"],
 };
 
-/** Tells from the environment whether the terminal is expected to show Unicode. */
+/** Returns whether, judging by the environment, the terminal shows Unicode. */
 export function showsUnicode(env: Readonly<Record<string, string | undefined>>): boolean {
   const term = env["TERM"] ?? "";
   if (term === "linux" || term === "dumb") return false;

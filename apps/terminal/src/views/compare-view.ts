@@ -86,7 +86,7 @@ function reduce(scene: Scene, own: CompareState, action: ViewAction<CompareKey>)
     }
     case "enter": {
       const module = rowsOf(scene, own)[own.cursor]?.fqn;
-      // A module that only the other run has has no ops here.
+      // A module that exists only in the other run has no ops here.
       if (module === undefined || findModule(scene.document.tree(), module) === undefined) return { own };
       return { own, requests: [{ kind: "drillInto", view: "ops", module }] };
     }

@@ -15,7 +15,7 @@ import { fitText } from "../text/fit-text.js";
 import { fitLine, type Line } from "../text/line.js";
 import { themeOfLook } from "../text/look.js";
 
-/** Limits modules, of which there may be many. All categories fit in this many lines of 60 columns. */
+/** Limits the list of modules, which may be long. All categories fit in this many lines of 60 columns. */
 const mostLegendRows = 5;
 const leastPlotRows = 4;
 const axisWidth = 10;

@@ -17,7 +17,7 @@ export interface BudgetedStep extends PassReport {
   readonly predictedBytes: number | undefined;
   /** The plan from `MemoryBudgetOptions.plan` that the pass followed to its end, if it did. */
   readonly plan: Plan | undefined;
-  /** The op that exceeded the budget by most. Undefined if none did. */
+  /** The op that exceeded the budget the most. Undefined if none did. */
   readonly exceeded: ExceededBudget | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface BudgetExecution {
    */
   readonly budgetBytes: number | undefined;
   /**
-   * Peak memory of unmodified TensorFlow.js in bytes, if the steps so far ran again. It includes data that the first
+   * Peak memory in bytes if the steps so far ran again in unmodified TensorFlow.js. It includes data that the first
    * update allocates, such as optimizer slots. Known from the first step on if the budget is in percent, otherwise
    * undefined.
    */

@@ -184,7 +184,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
 
   /**
    * Returns whether memory is available after all because unmodified TensorFlow.js would use more than measured so far.
-   * Everything alive between passes would be alive there also.
+   * Everything alive between passes would also be alive in unmodified TensorFlow.js.
    */
   private lift(neededBytes: number): boolean {
     const { share, isInPass } = this;

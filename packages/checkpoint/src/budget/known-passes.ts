@@ -78,7 +78,7 @@ export class KnownPasses {
     this.learned = this.learned.filter(({ asked }) => asked === undefined);
   }
 
-  /** Given plans come first, unless the last pass with the same gradients followed the plan and left it. */
+  /** Given plans come first, except a plan that the last pass with the same gradients followed and left. */
   likeliest(asked: string, canBe: (pass: KnownPass) => boolean): KnownPass | undefined {
     return (
       this.given.find((pass) => canBe(pass) && pass.leftFor?.has(asked) !== true) ??

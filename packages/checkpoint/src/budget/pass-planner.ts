@@ -84,7 +84,7 @@ export class PassPlanner {
       }
       const heldBytes = this.meter.liveBytes;
       const budgetBytes = this.limit.limitBytes;
-      // If less is alive now, more memory was available during the pass.
+      // If more is alive now than when the pass began, the pass had more memory, so its recomputations are no measure.
       const isAsFull = keptFromBytes >= heldBytes;
       const planning = planBeside({
         trace,

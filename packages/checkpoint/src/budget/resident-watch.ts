@@ -35,7 +35,8 @@ const residentOfProcess: ReadResident = () => {
 const code = "RESIDENT_OVER_BUDGET";
 
 /**
- * This many passes are checked one by one, and later one in as many, because the system call takes half a millisecond.
+ * Each of the first passes is checked, up to this number. Later, one pass in this number is checked, because the system
+ * call takes half a millisecond.
  */
 const closelyWatched = 16;
 

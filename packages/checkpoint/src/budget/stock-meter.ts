@@ -5,7 +5,7 @@ import { ReleasedMeter } from "./released-meter.js";
 
 /**
  * Counts the memory that unmodified TensorFlow.js would use in a pass that releases early. Unmodified TensorFlow.js
- * frees no saved tensor and no gradient before the end, except a gradient that is added to another and does not share
+ * keeps saved tensors and gradients to the end. The exception is a gradient that is added to another and does not share
  * its data. Open it when the pass begins.
  *
  * @internal

@@ -15,7 +15,7 @@ export interface StockPass {
   readonly peakBytes: number;
   /** Peak in bytes beyond the data that existed when the pass began. */
   readonly addedBytes: number;
-  /** The same with early release. */
+  /** `addedBytes` with early release. */
   readonly releasedBytes: number;
 }
 
@@ -129,7 +129,7 @@ export class StockShare {
 
   /**
    * Called after a pass within the budget that would use about `stockBytes` in unmodified TensorFlow.js. Returns
-   * whether a pass like it is to be measured because none has been. The budget is lifted until then.
+   * whether a pass like it must be measured, because none has been. The budget is lifted until that measurement.
    *
    * @param asked key of the gradients that the pass computes
    */

@@ -116,7 +116,7 @@ export class Executor implements DispatchObserver, DispatchInterceptor, Dispatch
     this.listener = policy;
   }
 
-  /** Off: the policy frees saved tensors that nothing reads again, at a time that its prediction knows. */
+  /** False: the policy frees saved tensors that nothing reads again, at a time that its prediction knows. */
   get releasesEarly(): boolean {
     return true;
   }
@@ -137,7 +137,7 @@ export class Executor implements DispatchObserver, DispatchInterceptor, Dispatch
     return true;
   }
 
-  /** Off: recomputation reads the weights of the forward pass, and plans and budgets rely on that. */
+  /** False: recomputation reads the weights of the forward pass, and plans and budgets rely on that. */
   get updatesInBackward(): boolean | undefined {
     return false;
   }

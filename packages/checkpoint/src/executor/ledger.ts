@@ -149,8 +149,8 @@ export class Ledger {
   }
 
   /**
-   * Prepares for a kernel that overwrites `input`: data made from it is brought into memory, and is never recomputed,
-   * and neither is `input`.
+   * Prepares for a kernel that overwrites `input`: brings data made from `input` into memory. From then on, neither
+   * that data nor `input` is recomputed.
    */
   writing(input: TensorInfo): void {
     const readers = this.data.know(input).buffer.data.flatMap((data) => data.readers);

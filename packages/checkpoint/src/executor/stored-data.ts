@@ -70,8 +70,8 @@ export class StoredData {
   /** The recipe that makes it. Undefined for inputs, weights, values drawn in JavaScript and random kernels. */
   maker: Recipe | undefined;
   /**
-   * The recipes that read it, without duplicates. A list, because it is short: one set each would dominate the ledger's
-   * cost.
+   * The recipes that read it, without duplicates. A list is enough because it is short. A set for each would dominate
+   * the ledger's cost.
    */
   readonly readers: Recipe[] = [];
 

@@ -113,7 +113,9 @@ export class Blocks implements Policy {
 
   replaying(): void {}
 
-  /** In the backward pass the whole block is recomputed at once. Before that, only data that is read. */
+  /**
+   * In the backward pass the whole block is recomputed at once. Before that, only the data that is read is recomputed.
+   */
   recomputing(buffer: StoredBuffer): boolean {
     const { ledger, phase } = this;
     const block = this.blockOf.get(buffer);

@@ -196,7 +196,7 @@ export class OnlinePolicy implements Policy {
     return this.costOf(buffer) / (buffer.bytes * staleness);
   };
 
-  /** Never 0, so that among free recomputations the large and stale buffers go first. */
+  /** Never 0, so that among buffers that cost nothing to recompute, large and stale ones are evicted first. */
   private costOf({ data }: StoredBuffer): number {
     const maker = data[0]?.maker;
     if (maker === undefined) return Number.POSITIVE_INFINITY;

@@ -3,15 +3,15 @@ import type { StoredBuffer } from "../executor/stored-data.js";
 /** Share of the evictable buffers that is kept as candidates from one scan to the next. */
 const keptShare = 1 / 16;
 /**
- * Minimum share of all scanned buffers, most of which may be evicted already. Otherwise each scan would yield few
+ * Minimum share of all scanned buffers. Most of them may be evicted already, and a scan would then yield few
  * candidates.
  */
 const keptShareOfAll = 1 / 64;
 
 /**
- * Chooses the next buffer to evict, lowest score first. Scanning all buffers for each eviction would be quadratic. So a
- * scan keeps the best sixteenth, and the next candidate is taken whose current score is still within that range. A new
- * scan follows when none is left, or after as many ops.
+ * Chooses the next buffer to evict, lowest score first. Scanning all buffers for each eviction would be quadratic.
+ * Therefore a scan keeps the best sixteenth as candidates. The next candidate whose current score is still in their
+ * range is evicted. A new scan follows when no candidate is left, or after as many ops as there were candidates.
  *
  * @internal
  */

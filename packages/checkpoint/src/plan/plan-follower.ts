@@ -36,7 +36,10 @@ export class PlanFollower implements Policy {
   private readonly script: PlanScript;
   private readonly options: PlanFollowerOptions;
   left: LeftPlan | undefined;
-  /** 1 for each op that is the last of a pass. Data freed there outlives the pass, or goes with it. */
+  /**
+   * 1 for each op that is the last of a pass. Nothing is freed after it: its data outlives the pass, or goes with the
+   * pass.
+   */
   private readonly isPassEnd: Uint8Array;
   /** For each op, the step that first runs it. */
   private readonly stepOfOp: Int32Array;

@@ -41,8 +41,8 @@ const withSlack = 0.985;
 const shareWithSlack = 0.7;
 
 /**
- * Plans a recorded pass within a budget. Otherwise returns why no plan was found that recomputes no more than the pass
- * does without one.
+ * Plans a recorded pass within a budget. The plan must not recompute more than the pass does without a plan. If none is
+ * found, returns the reason.
  *
  * @internal
  */

@@ -41,8 +41,8 @@ const ownerOf = (dataId: DataId): KernelBackend | undefined =>
   engineInternals().state.tensorInfo.get(dataId)?.backend as KernelBackend | undefined;
 
 /**
- * Stores the outputs of fake kernels. Data of another backend stays there. Kernels see its layout as it was when they
- * first read it.
+ * Stores the outputs of fake kernels. Data of another backend stays on that backend. Kernels see the layout that it had
+ * when they first read it.
  */
 class StoreBesideOthers implements EntryStore {
   private readonly own = new Map<DataId, DataEntry>();

@@ -48,7 +48,7 @@ const skipAllFills = shared(skipFills);
 const registrations = new WeakMap<Backend, () => Undo>();
 
 /**
- * Returns the fake backend for a backend. There is one each, except for a backend that runs without its device. That
+ * Returns the fake backend for a backend. Each backend has one, which is reused. A backend that runs without its device
  * gets a new one each time, because it depends on the layout of the real one's data.
  */
 function fakeOf(fakeable: FakeableBackend | RunningBackend): FakeInstance {

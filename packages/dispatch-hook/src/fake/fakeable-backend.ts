@@ -44,8 +44,8 @@ export function fakeableBackend(named: Backend | BackendName): FakeableBackend {
 }
 
 /**
- * Returns the same or, for a backend whose kernels are in no table, its running instance if it can be simulated without
- * its device.
+ * Returns the same as {@link fakeableBackend}. For a backend whose kernels are in no table, returns its running
+ * instance if that can be simulated without its device.
  *
  * @throws RematError `BACKEND_UNSUPPORTED` if its kernels are not known and it has not been started
  *

@@ -86,7 +86,7 @@ function computingBackend(): ComputingBackend | undefined {
   const loaded = findBackend("cpu") as KernelBackend | null;
   if (loaded === null) return undefined;
   const { constructor } = loaded as unknown as { readonly constructor: new () => ComputingBackend };
-  // On first use in Node it prints a recommendation of another backend.
+  // On first use in Node, the cpu backend would print a recommendation of another backend.
   return (computing = Object.assign(new constructor(), { firstUse: false }));
 }
 

@@ -40,8 +40,8 @@ const rehearsals = new WeakMap<Backend, Rehearsal>();
 
 /**
  * Returns the peak memory of a kernel call in bytes beyond its inputs, before it runs. It covers its output buffers,
- * except for views of inputs, and its scratch memory. If other ops replace the kernel, it is theirs. Undefined for a
- * kernel or a backend that fake mode does not know, and if output shapes depend on values.
+ * except for views of inputs, and its scratch memory. If other ops replace the kernel, the peak is theirs. Undefined
+ * for a kernel or a backend that fake mode does not know, and if output shapes depend on values.
  *
  * @example
  * kernelPeakBytes("tensorflow", "MatMul", { a, b }, {}); // 4 × rows × columns
@@ -128,7 +128,7 @@ function mostElements(inputs: KernelInputs): number | undefined {
   return most;
 }
 
-/** Returns whether broadcasting a shape with one that has at least as many elements gives no more than that. */
+/** Returns whether broadcasting `shape` with `over`, which has at least as many elements, gives no more elements. */
 function spreadsOver(shape: TensorInfo["shape"], over: TensorInfo["shape"]): boolean {
   const added = over.length - shape.length;
   if (added < 0) return false;
@@ -169,8 +169,8 @@ function plainPeakBytes(
 type Composed = (inputs: Record<string, TensorInfo>, backend: FakeBackend) => unknown;
 
 /**
- * Runs a kernel that is composed of ops in its own fake mode, without telling modes or the tape. Views inside it count
- * as buffers.
+ * Runs a kernel that is composed of ops. It runs in a fake mode of its own, which neither modes nor the tape notice.
+ * Views inside it count as buffers.
  */
 function peakOfComposed(
   backend: Backend,

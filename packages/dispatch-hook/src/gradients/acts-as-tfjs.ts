@@ -37,8 +37,8 @@ const answers = new WeakMap<GradFunc, boolean>();
 
 /**
  * Returns whether a gradient function runs the same kernels on the same tensors and with the same attributes as that of
- * TensorFlow.js. This recognizes it if its source text differs, as in a minified bundle. Nothing is computed, and no
- * mode sees it.
+ * TensorFlow.js. This recognizes TensorFlow.js's function even if its source text differs, as in a minified bundle.
+ * Nothing is computed, and no mode sees it.
  *
  * @internal
  */

@@ -6,9 +6,9 @@ import type { ReplacedGradient } from "./replaced-gradient.js";
  * the product broadcasts instead. The same numbers are multiplied in the same order, so results are bitwise identical
  * on every backend, and one tensor of the input's size less is needed.
  *
- * TensorFlow.js's own gradient runs for a single channel. In that case TensorFlow multiplies by one number in another
- * way, and of two NaNs it may keep the other's sign. It also runs for statistics of a higher rank, which it does not
- * tile. All other kernels are the same as in TensorFlow.js.
+ * TensorFlow.js's own gradient runs for a single channel: TensorFlow multiplies by one number in another way, and if
+ * both factors are NaN it may keep the sign of the other one. It also runs for statistics of a higher rank, which
+ * TensorFlow.js does not tile. All other kernels are the same as in TensorFlow.js.
  *
  * @internal
  */

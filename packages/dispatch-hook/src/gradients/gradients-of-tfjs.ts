@@ -3,8 +3,8 @@ import { functionDigest } from "./function-of-tfjs.js";
 
 /**
  * For each kernel, the digests of its gradient function in TensorFlow.js 4.17 to 4.22: as `@tensorflow/tfjs` and
- * bundlers load it, and as tfjs-layers alone loads it in Node, compiled to ES5. The copy loaded last has registered its
- * own.
+ * bundlers load it, and as tfjs-layers alone loads it in Node, compiled to ES5. The registered function is from the
+ * copy that was loaded last.
  */
 const digests: Readonly<Record<string, readonly string[]>> = {
   Add: ["eb99db0b", "af48d83e"],

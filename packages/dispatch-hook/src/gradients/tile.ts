@@ -55,8 +55,8 @@ const fewestInputs = 3;
 
 /**
  * Returns the sum of rows, float32[count, size], as float32[1, size] or float32[size]. It adds one after the other in
- * as few kernels as possible. If no kernel does so, or reordering is allowed and there are more rows, it adds in any
- * order.
+ * as few kernels as possible. It adds in any order if no kernel adds one after the other, or if reordering is allowed
+ * and one kernel cannot add all rows.
  */
 function addRows(rows: Tensor, { segments, mostInputs }: AddsInOrder, reorders: boolean): Tensor {
   const [count, size] = rows.shape;

@@ -53,7 +53,7 @@ export function fuse(
   }
 }
 
-/** With channels first, a vector is applied along them. */
+/** With channels first, a vector is applied along the channels. */
 function alongChannels(shape: number[]): number[] {
   return shape.length === 1 && shape[0] !== 1 ? [shape[0], 1, 1] : shape;
 }

@@ -66,9 +66,9 @@ function productDtype(tensors: TensorInfo[], { path, steps }: ParsedEinsum): Dat
 }
 
 /**
- * Repeats the cpu kernel's own computation step by step. It misplaces an operand that comes in after a dimension was
- * summed, and drops one without summed dimensions. So `i,j->` and `i,j->j` get another shape than the equation
- * specifies.
+ * Repeats the cpu kernel's own computation step by step. That kernel misplaces an operand that comes in after a
+ * dimension was summed, and drops an operand without summed dimensions. So `i,j->` and `i,j->j` get another shape than
+ * the equation specifies.
  */
 function misplacedShape(
   tensors: TensorInfo[],

@@ -8,7 +8,7 @@ import type { EngineTapeNode } from "../engine-internals.js";
  */
 export class AskableTensors {
   private readonly producers = new Map<number, EngineTapeNode>();
-  /** Tensors that are disposed of, like all that lead to them. */
+  /** Tensors that are disposed of, as are all tensors that lead to them. */
   private readonly dead = new Set<number>();
 
   add(node: EngineTapeNode): void {

@@ -8,8 +8,9 @@ let isKnownBuild: boolean | undefined;
 
 /**
  * Returns whether the gradient of a known kernel is that of TensorFlow.js, or of another copy of it, and not one
- * registered by the user. In a build whose functions have other source texts (an old or minified one), the one found at
- * the first lookup counts. An early lookup is best, so this module does it for all kernels when it is loaded.
+ * registered by the user. In a build whose functions have other source texts (an old or minified one), the gradient
+ * found at the first lookup counts as that of TensorFlow.js. An early lookup is best, so this module does it for all
+ * kernels when it is loaded.
  *
  * @internal
  */

@@ -23,7 +23,7 @@ export interface FinalGradients {
  *
  * The optimizer's method is called once, so state shared by all weights (powers of Adam's betas, the iteration count)
  * advances once, and each weight gets the slots of its index. All seven optimizers iterate over the list of names with
- * `forEach`. Here that runs the backward pass, and calls back for a weight when it is its turn.
+ * `forEach`. Here `forEach` runs the backward pass, and calls back for each weight at its turn.
  *
  * @internal
  */

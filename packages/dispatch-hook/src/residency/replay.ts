@@ -57,8 +57,8 @@ export function replay(session: Session, recipe: KernelRecipe, into: readonly (D
 }
 
 /**
- * Returns whether a kernel returned its input. `Reshape` is not a copy for a texture with another layout than in its
- * first run.
+ * Returns whether a kernel returned its input. `Reshape` may do so in a replay although it made a copy in its first
+ * run, because the layout of the texture differs.
  */
 const isInput = ({ dataId }: TensorInfo, inputs: KernelRecipe["inputs"]): boolean =>
   Object.values(inputs).some((input: TensorInfo) => input.dataId === dataId);

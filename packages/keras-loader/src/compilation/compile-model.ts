@@ -58,8 +58,8 @@ export function compileModel(model: LayersModel, compilation: Compilation): read
 }
 
 /**
- * Compiles a model that tfjs-layers saved in the same way as `loadLayersModel`. Its step then matches, kernel by
- * kernel, that of a program that loads it.
+ * Compiles a model that tfjs-layers saved, in the same way as `loadLayersModel`. Its step then matches the step of a
+ * program that loads it, kernel by kernel.
  */
 function compileAsTfjs(model: LayersModel, { ofTfjs }: Compilation): readonly string[] | undefined {
   if (ofTfjs === undefined) return undefined;
@@ -75,14 +75,14 @@ function compileAsTfjs(model: LayersModel, { ofTfjs }: Compilation): readonly st
 }
 
 function describeCompiled(losses: readonly (string | undefined)[], optimizer: Optimizer): string {
-  // Rounds to the typed number, before it became a 32-bit float.
+  // Restores the number as it was typed, before it became a 32-bit float.
   const rate = Number((optimizer.getConfig()["learningRate"] as number).toPrecision(6));
   return `the file is compiled with ${[...new Set(losses)].join(", ")} and ${optimizer.getClassName()} at ${rate}`;
 }
 
 /**
- * Losses that tfjs-layers computes like Keras, with one value per sample, but with other kernels than this package.
- * Using them lets a program that compiles with them follow a plan of the step.
+ * Losses that tfjs-layers computes like Keras, with one value per sample, but with other kernels than this package. If
+ * the step uses them, a program that compiles with them can follow a plan of the step.
  */
 const sameAsTfjs: ReadonlySet<string> = new Set([
   "meanSquaredError",
@@ -129,7 +129,7 @@ function byOutput(value: unknown, names: readonly string[]): readonly unknown[] 
   if (Array.isArray(value)) return value.length === names.length ? value : names.map(() => undefined);
   if (!isObject(value) || typeof value["class_name"] === "string") return names.map(() => value);
   const values = Object.values(value);
-  // Keras 3 names the outputs of a model that returns a record by its keys, in order.
+  // If a model returns a record, Keras 3 names its outputs by the keys of the record, in order.
   const isByName = names.some((name) => Object.hasOwn(value, name));
   return names.map((name, i) => (isByName ? value[name] : values.length === names.length ? values[i] : undefined));
 }

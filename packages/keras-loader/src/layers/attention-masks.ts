@@ -24,7 +24,7 @@ export function both(found: readonly Mask[]): Mask {
     .reduce<Mask>((a, b) => (a === undefined ? b : mul(a, b as Tensor)), undefined);
 }
 
-/** Returns scores that are too low for the softmax where the mask is 0. */
+/** Lowers scores where the mask is 0, so far that the softmax makes them 0. */
 export function hideMasked(scores: Tensor, mask: Mask): Tensor {
   return mask === undefined ? scores : add(scores, mul(sub(1, mask), ofNoWeight));
 }

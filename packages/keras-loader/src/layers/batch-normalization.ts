@@ -19,9 +19,9 @@ const mostDimensions = 4;
 
 /**
  * Makes BatchNormalization of tfjs-layers trainable with `scale: false` or `center: false` (Inception, Xception).
- * tfjs-layers 4.22 reads both weights in training and fails if one is missing, and so does the gradient of its op. Here
- * ones and zeros replace them. Volumes, which it does not support, are normalized as images, since their statistics are
- * the same.
+ * tfjs-layers 4.22 reads both weights in training and fails if one is missing. The gradient of its op does the same.
+ * Here ones and zeros replace them. Volumes, which it does not support, are normalized as images, since their
+ * statistics are the same.
  */
 export const withOptionalAffine: (Base: LayerClass) => LayerClass = derivingOnce(
   (Base) =>

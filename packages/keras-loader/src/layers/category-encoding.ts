@@ -26,8 +26,8 @@ interface CategoryEncodingArgs {
 }
 
 /**
- * Keras' `CategoryEncoding`. That of tfjs-layers 4.22 reads its input, which waits for the backend and has no values in
- * fake mode.
+ * Keras' `CategoryEncoding`. The class of tfjs-layers 4.22 reads the values of its input. That waits for the backend,
+ * and fails in fake mode.
  */
 export class CategoryEncoding extends OwnLayer {
   static readonly className = "CategoryEncoding";

@@ -193,7 +193,7 @@ function stepsOtherThan(value: number, x: Tensor, keepDims: boolean): Tensor {
   }))(x);
 }
 
-/** Gives `Masking` of tfjs-layers a gradient. tfjs-layers 4.22 would need that of a comparison. */
+/** Gives `Masking` of tfjs-layers a gradient. tfjs-layers 4.22 would need the gradient of a comparison. */
 const withOwnMask: (Base: LayerClass) => LayerClass = derivingOnce(
   (Base) =>
     class Masking extends Base {

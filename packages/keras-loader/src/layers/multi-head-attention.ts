@@ -108,7 +108,7 @@ export class MultiHeadAttention extends OwnLayer {
 
   /**
    * If Keras 3 has its own op for attention, a low number replaces a masked score, which then has no gradient.
-   * Otherwise it is added.
+   * Otherwise the low number is added to the score.
    */
   #weigh(scores: Tensor, mask: Mask): Tensor {
     const isOfKeras3 = "seed" in this.args;

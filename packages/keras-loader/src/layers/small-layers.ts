@@ -128,7 +128,7 @@ export class SoftmaxAlong extends OwnLayer {
   }
 }
 
-/** Keras 2's `ThresholdedReLU` with a gradient. tfjs-layers 4.22 would need that of a comparison. */
+/** Keras 2's `ThresholdedReLU` with a gradient. tfjs-layers 4.22 would need the gradient of a comparison. */
 export class ThresholdedReLU extends OwnLayer {
   static readonly className = "ThresholdedReLU";
   readonly #theta: number;

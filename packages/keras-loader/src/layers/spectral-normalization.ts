@@ -16,8 +16,8 @@ import type { Layer } from "./layer-class.js";
 import { type CallOptions, firstShape, type LayerShape, OwnLayer } from "./own-layer.js";
 
 /**
- * Keras' `SpectralNormalization` of a layer. In training its kernel is divided by its largest singular value before
- * each run. A vector kept between steps approximates the singular vector.
+ * Keras' `SpectralNormalization` of a layer. In training, the layer's kernel is divided by the kernel's largest
+ * singular value before each run. A vector kept between steps approximates the singular vector.
  */
 export class SpectralNormalization extends OwnLayer {
   static readonly className = "SpectralNormalization";

@@ -31,8 +31,8 @@ export interface TransformOptions {
 
 /**
  * Transforms images `[batch, height, width, channels]`: the output at (x, y) is the input at (a x + b y + c, d x + e y
- * + f). `parts` are these six numbers, each `[batch, 1]`. Like `image.transform` of TensorFlow.js, which the native
- * backend lacks, and which on cpu transforms only the first image.
+ * + f). `parts` are these six numbers, each `[batch, 1]`. It replaces `image.transform` of TensorFlow.js: the native
+ * backend lacks it, and on cpu it transforms only the first image.
  */
 export function transformImages(x: Tensor, parts: readonly Tensor[], options: TransformOptions): Tensor {
   const [batch, height, width, channels] = x.shape as [number, number, number, number];

@@ -2,7 +2,10 @@ import * as tfc from "@tensorflow/tfjs-core";
 import type { Shape } from "../layer-note.js";
 import { type Arguments, type Operation, shapeOf, TensorShape } from "./operation.js";
 
-/** Values of tensors that were made from shapes. Otherwise they would have to be read, which fake mode cannot do. */
+/**
+ * Values of tensors that were made from shapes. Without this table they would have to be read, which fake mode cannot
+ * do.
+ */
 const known = new WeakMap<tfc.Tensor, readonly number[]>();
 
 /** Records that a tensor was made from sizes. Returns the tensor. */

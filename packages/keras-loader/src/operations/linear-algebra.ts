@@ -106,7 +106,7 @@ export const linearAlgebra: Readonly<Record<string, Operation>> = {
     shape: ({ operands, equation }) => contractedShape(String(equation), (operands as unknown[]).map(shapeOf)),
   },
   tensorDot: product((ranks, { axes }) => letteredAxes(ranks, axes)),
-  /** numpy's product over the last axis of the first and the second to last of the second, or its only axis. */
+  /** numpy's product over the last axis of the first tensor and the second to last (or only) axis of the second. */
   dot: product((ranks) => letteredAxes(ranks, [ranks[0] - 1, Math.max(0, ranks[1] - 2)])),
   lowerTriangle: triangle((beyond, diagonal) => beyond <= diagonal),
   upperTriangle: triangle((beyond, diagonal) => beyond >= diagonal),

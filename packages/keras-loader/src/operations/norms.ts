@@ -16,7 +16,7 @@ function norm(x: tfc.Tensor, order: number, axes: number[], keepDims: boolean): 
   return tfc.pow(tfc.sum(tfc.pow(tfc.abs(x), order), axes, keepDims), 1 / order);
 }
 
-/** Scales to length 1 if the squared length exceeds `epsilon`. The divisor is the greater of both. */
+/** Scales to length 1 if the squared length exceeds `epsilon`. Otherwise divides by the root of `epsilon`. */
 const ofLengthOne = (x: tfc.Tensor, axes: number[], epsilon: number): tfc.Tensor =>
   tfc.mul(x, tfc.rsqrt(tfc.maximum(tfc.sum(tfc.square(x), axes, true), epsilon)));
 

@@ -26,7 +26,7 @@ export function matchObjects(weighted: WeightedLayer, object: StoredObject, path
   const fields = new Set(inner.map(([field]) => field));
   const weights = outerWeights(weighted);
   const arrays = arraysOf(object, fields);
-  // A wrapper that also has a weight of its layer as a field saves it twice, with these copies first.
+  // If a weight of the inner layer is also a field of the wrapper, it is saved twice. The copies come first.
   const twice = inner.length === 0 ? 0 : Math.max(0, arrays.length - weights.length);
   const own = matchInOrder(weighted.layer, weights, arrays.slice(twice), path);
   const ofInner = inner.flatMap(([field, held]) => {

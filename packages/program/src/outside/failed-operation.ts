@@ -28,7 +28,7 @@ export function saidBy(error: unknown): Pick<FailedOperation, "code" | "message"
  */
 export const lossMarkName = "lost";
 /**
- * Signal sent to the runner by a thread that cannot even do that.
+ * Signal to the runner from a thread that cannot even create that link.
  *
  * @internal
  */

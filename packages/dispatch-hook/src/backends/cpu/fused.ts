@@ -70,7 +70,7 @@ function fusedConvolution(kernel: string): Infer<X & { filter: TensorInfo } & Fu
   };
 }
 
-/** With channels first, a vector is applied along them. Reshape shares its buffer, so nothing is allocated. */
+/** With channels first, a vector is applied along the channels. Reshape shares its buffer, so nothing is allocated. */
 function alongChannels(x: TensorInfo): TensorInfo {
   return x.shape.length === 1 && x.shape[0] !== 1 ? { ...x, shape: [x.shape[0], 1, 1] } : x;
 }

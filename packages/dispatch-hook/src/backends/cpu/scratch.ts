@@ -70,7 +70,7 @@ function scan(kernel: string): Infer<X, { axis: number }> {
   };
 }
 
-/** The first segments of larger counts are one block here. The peak stays exact. */
+/** If there are more segments than this, the first ones are one block here. The peak stays exact. */
 const singleSegments = 256;
 
 /** Compares, masks and sums for every segment, and frees everything at the end: a copy of x for each segment. */

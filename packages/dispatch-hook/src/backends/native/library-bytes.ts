@@ -71,7 +71,7 @@ const inputGradient: Rule = ({ inputs: [dy, filter] }) => {
   return floatBytes * places * patch + packed(places, channels, patch);
 };
 
-/** Each matrix of a batch separately. */
+/** A batch of matrix products packs each matrix separately. */
 const product: Rule = ({ inputs: [a], outputs: [output] }) => {
   const [rows, columns] = output.slice(-2);
   const batch = Math.max(1, sizeOf(output.slice(0, -2)));

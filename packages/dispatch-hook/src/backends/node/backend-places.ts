@@ -6,7 +6,7 @@ import { nativeAppFolder } from "./native-cache.js";
 
 /**
  * Returns the modules of a package that `selectBackend` would try, in order: the user's, resolved from the folder
- * `from` (with strict package managers this package would not find it), then one resolved from here, then for native
+ * `from`, because with strict package managers this package would not find it; one resolved from here; and for native
  * packages one in the cache. Nothing is loaded.
  *
  * @example

@@ -21,7 +21,7 @@ function movesAround(
   };
 }
 
-/** The same, but the result has x's own dtype, also for bool. */
+/** Sums in the same way. The result has x's own dtype, also for bool. */
 const sumOfSameDtype: Infer<X, { axis?: Axes; keepDims?: boolean }> = ({ x }, { axis, keepDims }, call) => {
   const moved = movedAxes(x, axis, call);
   const out = call.make(reduced(x.shape, axis, keepDims, call), x.dtype);

@@ -15,7 +15,7 @@ export const wasm: Backend = {
   residency: wasmResidency,
   bytesOf: (entry) => requestedBytes(entry),
   deviceOf: () => ({ device: "cpu", allocationUnitBytes: 1, isAsynchronous: false }),
-  // Our kernel does. It will be used if there is none yet.
+  // Our own kernel does. It is used if no other one is registered.
   addsSegmentsInOrder: () => getKernel("UnsortedSegmentSum", "wasm") === undefined || isProvided("UnsortedSegmentSum"),
   provideGradientKernels,
   isProvided,

@@ -29,7 +29,7 @@ export const webglResidency: Residency = {
     (instance as TextureOwner).releaseGPUData(dataId);
     entry.values = null;
   },
-  /** Includes the shape of the texture. A packed texture may have that of an earlier view. */
+  /** Also moves the shape of the texture. A packed texture may have the shape of an earlier view. */
   move(from, to) {
     const source = from as TextureEntry;
     const { shape, texture, texShape, usage, isPacked, slice, values } = source;

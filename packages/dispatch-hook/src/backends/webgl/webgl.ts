@@ -16,8 +16,8 @@ interface ContextOwner {
 }
 
 /**
- * The event arrives between turns of the event loop. The context itself knows at once, but not forever: the browser may
- * restore it without its textures.
+ * The event arrives between turns of the event loop. The context itself knows at once, but only until the browser
+ * restores it, without its textures.
  */
 function watchContext(instance: object): DeviceWatch {
   const { gl } = (instance as ContextOwner).gpgpu;

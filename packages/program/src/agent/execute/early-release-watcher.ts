@@ -15,7 +15,7 @@ import type { ThreadReporter } from "../thread-reporter.js";
 
 /** Number of updates to measure for each optimizer. The first one creates its slots. */
 const countedUpdates = 3;
-/** For a program that updates its weights by other means, or rarely calls an optimizer. */
+/** Limit for a program that updates its weights by other means, or rarely calls an optimizer. */
 const mostCountedPasses = 100;
 
 /**

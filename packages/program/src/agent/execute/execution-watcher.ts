@@ -22,7 +22,7 @@ export class ExecutionWatcher implements DispatchInterceptor, AutogradObserver {
   private recomputedOps = 0;
   private offloadedBytes = 0;
   private readonly planPasses: number[];
-  /** Up to the end of the last pass, or of the update after it. */
+  /** Peak up to the end of the last pass, or of the update after it. */
   private peakBytes = 0;
   private peakPlan: number | undefined;
   /** The plan that the last pass followed. */

@@ -79,7 +79,7 @@ function patchUnder(
   const fromStart = from.byteOffset / heap.BYTES_PER_ELEMENT;
   let at = to.byteOffset / heap.BYTES_PER_ELEMENT;
   const firstColumn = column - padInfo.left;
-  // The first output position in a row that lies within the input, and the end of these.
+  // The range of output positions in a row that lie within the input: the first one, and the end (exclusive).
   const first = Math.min(outWidth, Math.max(0, Math.ceil(-firstColumn / strideWidth)));
   const end = Math.max(first, Math.min(outWidth, Math.floor((inWidth - 1 - firstColumn) / strideWidth) + 1));
   for (let image = 0; image < batchSize; image++)
