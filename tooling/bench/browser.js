@@ -25,7 +25,7 @@ const examples = new URL("../../examples/", import.meta.url);
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const megabytes = (bytes) => bytes / 1e6;
 
-/** In a page the examples have the files that they read from disk in their bundle. */
+/** In a page, the files that the examples read from disk are in their bundle. */
 const filesOfExamples = {
   name: "files-of-examples",
   setup({ onResolve, onLoad }) {

@@ -35,7 +35,7 @@ export function drawImportGraph(imports) {
 }
 
 /**
- * Leaves out imports implied by others: of a → b → c and a → c, the last.
+ * Leaves out imports implied by others: with a → b → c, it leaves out a → c.
  *
  * @param {ReadonlyMap<string, ReadonlySet<string>>} imports without cycles
  */

@@ -5,9 +5,8 @@ import { workspaceFolders } from "../testkit/workspace-folders.js";
 import { entryOf, importTable } from "./import-table.js";
 
 /**
- * Reads the packages and apps that the sources of each import, types included: for each entry of the import table, its
- * entries. A second entry point that imports a file of its package's root imports that. The folders of an app count as
- * one.
+ * Reads which entries of the import table each entry imports, types included. A second entry point that imports a file
+ * of its package's root imports the root. The folders of an app count as one entry.
  *
  * @param {string} root of the workspace
  * @returns {ReadonlyMap<string, ReadonlySet<string>>}

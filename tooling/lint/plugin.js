@@ -100,7 +100,7 @@ function floorRefusal(name, floors, path, target) {
   };
   const from = floorOf(path);
   const to = floorOf(target);
-  // Outside of the floors are the file that starts the app, and the page, which is an app of its own.
+  // The file that starts the app is outside of the floors. So is the page, which is an app of its own.
   if (from.floor === floors.length || from.folder === to.folder || to.floor < from.floor) return undefined;
   const below = floors.slice(0, from.floor).flat();
   return `${from.folder} of ${name} may import ${below.length === 0 ? "no other folder" : `only ${below.join(", ")}`}, not ${to.folder}: see the floors in tooling/lint/import-table.js.`;

@@ -52,7 +52,7 @@ function tell({ name, passed, size, sizeLimit }) {
 const all = await measure();
 if (!(all instanceof Error)) all.forEach(tell);
 else {
-  // One that does not bundle stops all, so each is measured alone to find it.
+  // A package that does not bundle stops all measurements. To find it, each package is then measured alone.
   for (const { name, path, limit } of JSON.parse(readFileSync(join(cwd, ".size-limit.json"), "utf8"))) {
     const one = await measure("--limit", limit, path);
     if (!(one instanceof Error)) tell({ ...one[0], name });

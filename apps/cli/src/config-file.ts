@@ -36,10 +36,10 @@ const searchPlaces = ["package.json", ".rematrc", ".rematrc.json", ".config/rema
 
 /**
  * Reads the options for `command` from a config file: the named one, or the first in `folder` and its parents. The
- * fields of the file are options by name. A field with the name of a command has options for that command alone: `{
- * "device": "h100", "plan": { "time": "30s" } }`. Options that only other commands have are ignored. A file that was
- * not named is ignored if it belongs to another user. Relative paths start at the file's folder. A file that was not
- * named may come with a repository, so it cannot set an option that runs code, writes a file or contacts a server.
+ * fields of the file are options by name. A field with the name of a command has options for that command alone:
+ * `{ "device": "h100", "plan": { "time": "30s" } }`. Options that only other commands have are ignored. Relative paths
+ * start at the file's folder. A file that was not named is ignored if it belongs to another user. Such a file may come
+ * with a repository, so it cannot set an option that runs code, writes a file or contacts a server.
  *
  * @param typed the options that were typed, which the file does not override
  * @throws RematError `CONFIG_FILE`; UsageError for an option that the command does not have, or that only a named file

@@ -144,7 +144,7 @@ function runTold(
     kernel.toDispatch = undefined;
     kernel.finishing = undefined;
   }
-  // Modes that began to doze during the op are no longer in this list.
+  // Modes that began to doze during the op are in the second list. The others are in the first.
   const { opOver, kernelOver } = modes.told;
   for (const open of opOver) if (modes.isInside(open)) open.mode.opOver(op);
   for (const open of kernelOver)

@@ -14,7 +14,7 @@ export interface RecordOptions {
   readonly name?: string;
   /** Number of steps to record. Default: 1. */
   readonly steps?: number;
-  /** Number of steps to run before, so that optimizer state exists from the start. Default: 1. */
+  /** Number of steps to run before the recorded ones, so that optimizer state exists from the start. Default: 1. */
   readonly stepsBefore?: number;
 }
 

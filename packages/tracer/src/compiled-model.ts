@@ -115,9 +115,7 @@ function sizesOf(shape: readonly (number | null)[], batch: number): number[] {
   return shape.map((size, axis) => size ?? (axis === 0 ? batch : 1));
 }
 
-/**
- * Loss names in the order of the outputs. A function counts by its own name. Undefined for an output without a loss.
- */
+/** Loss names in the order of the outputs. A function has its own name. Undefined for an output without a loss. */
 function lossNamesOf({ loss, outputNames }: Compiled): readonly (string | undefined)[] {
   const named = (one: unknown) => (typeof one === "string" ? one : typeof one === "function" ? one.name : undefined);
   return outputNames.map((name, i) => {

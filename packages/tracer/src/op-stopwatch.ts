@@ -8,8 +8,8 @@ import { withMeasuredTimes } from "./with-measured-times.js";
 export interface StepTimes {
   /**
    * The trace with the median runtime of each op as `RuntimeSource.measured`, half the interquartile range, and the
-   * number of steps. In each step some op is slow, so all medians are scaled by one factor to add up to the median of
-   * the total time in ops.
+   * number of steps. Other ops are slow in each step, so medians of ops add up to less than a step. They are all scaled
+   * by one factor, to add up to the median of the total time in ops.
    */
   readonly trace: Trace;
   /**

@@ -142,7 +142,7 @@ function predictBatch(definition: ModelDefinition): tf.Tensor | tf.Tensor[] {
 
 /**
  * Calls the model once, because layers in a plain object create their weights on the first call. Choosing a default
- * loss would do so, but inference and definitions with their own loss do not.
+ * loss would also do this, but inference and definitions with their own loss need no default.
  */
 function makeWeights(definition: ModelDefinition): void {
   tf.tidy(() => void outputsOf(definition, { training: false }));

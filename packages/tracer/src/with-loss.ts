@@ -73,7 +73,7 @@ function knownShapes({ model, inputs }: ModelDefinition): readonly (readonly num
   return shapes.some((shape) => shape.includes(null)) ? undefined : (shapes as number[][]);
 }
 
-/** Other models must run once to learn the shapes. It runs in inference mode, so that statistics do not change. */
+/** Other models must run once to learn the shapes. The run is in inference mode, so that statistics do not change. */
 function shapesOfRun(definition: ModelDefinition): readonly (readonly number[])[] {
   let shapes: readonly (readonly number[])[] = [];
   tf.tidy(() => {

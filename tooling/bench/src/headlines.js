@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { median, timeOnce } from "./measure.js";
 
 /**
- * @typedef {object} Headline a figure that no change may make more than 5% worse unseen
+ * @typedef {object} Headline a figure that no change may make more than 5% worse without notice
  * @property {string} name
  * @property {"ms" | "us/op" | "MiB" | "calls"} unit
  * @property {readonly string[]} [command] of `remat`, whose CPU time or memory is the figure

@@ -11,8 +11,8 @@ export interface Bundle {
 const examples = new URL("../../../examples/", import.meta.url);
 
 /**
- * In a page the examples have the files that they read from disk, Keras topologies, in their bundle, by the ends of
- * their URLs.
+ * In a page, the files that the examples read from disk (Keras topologies) are in their bundle, by the ends of their
+ * URLs.
  */
 const filesOfExamples: Plugin = {
   name: "files-of-examples",

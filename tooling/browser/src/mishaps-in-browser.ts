@@ -83,7 +83,7 @@ if (typeof document === "undefined") workForPage();
 export interface CopyTrained {
   readonly code: string | undefined;
   readonly message: string | undefined;
-  /** After a rejected step and another one, once watching has ended. */
+  /** The weights after a rejected step, and after another step once watching has ended. */
   readonly weights: readonly number[];
   readonly isRestored: boolean;
 }

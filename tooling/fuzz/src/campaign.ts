@@ -15,7 +15,8 @@ export interface Campaign {
   /** Time limit. */
   readonly ms: number;
   /**
-   * Minimum number of tries regardless of time: all of a seed, so that a finding is reproduced on the busiest machine.
+   * Minimum number of tries regardless of time. It covers all tries of a seed, so that a finding is reproduced even on
+   * the busiest machine.
    */
   readonly leastTries: number;
   /** True if there is no time for another try. */

@@ -55,7 +55,8 @@ export function catalogVersions() {
 }
 
 /**
- * Entry points of a package that are imported for their exports. Not data files, nor the file that runs the command.
+ * Entry points of a package that are imported for their exports. Data files and the file that runs the command are left
+ * out.
  *
  * @param {Package} item
  * @returns {readonly { readonly entry: string, readonly target: { readonly types: string, readonly default: string }

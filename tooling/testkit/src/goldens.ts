@@ -23,7 +23,7 @@ export function goldenFiles(folder: string = goldensFolder): readonly GoldenFile
     .map((file) => ({ name: basename(file).replace(/\.json(\.gz)?$/, ""), path: join(folder, file) }));
 }
 
-/** Content of a golden file. Its `schema` says how to read it. */
+/** Content of a golden file. Its `schema` shows how to read it. */
 export interface Golden {
   readonly schema: string;
   // biome-ignore lint/suspicious/noExplicitAny: goldens are data of several schemas

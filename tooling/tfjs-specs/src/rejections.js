@@ -6,8 +6,9 @@ const prefix = "Unhandled promise rejection";
 export const leftWork = `${prefix}, after the spec`;
 
 /**
- * Attributes unhandled rejections to the specs that caused them. Jasmine fails whichever spec is running when it hears
- * of one, or a suite if none is. A spec that starts work without awaiting it would be hidden, and its neighbour blamed.
+ * Attributes unhandled rejections to the specs that caused them. Jasmine fails the spec that is running when it hears
+ * of a rejection, or a suite if no spec is running. A spec that starts work without awaiting it would be hidden, and
+ * its neighbour blamed.
  */
 export class Rejections {
   /** @type {{ readonly by: string, readonly reason: string }[]} */

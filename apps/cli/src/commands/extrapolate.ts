@@ -57,8 +57,8 @@ export const extrapolateCommand: Command = defineCommand({
 });
 
 /**
- * Predicts a step's memory at lengths or batches that were not recorded, and the largest that fits (`remat extrapolate
- * RUN RUN RUN`).
+ * Predicts a step's memory at lengths or batches that were not recorded, and the largest that fits
+ * (`remat extrapolate RUN RUN RUN`).
  */
 async function extrapolate({ targets: paths, options: given, io }: Invocation<typeof options>): Promise<void> {
   const { format, units, top, at, sizes, budget } = given;

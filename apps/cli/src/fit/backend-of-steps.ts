@@ -11,8 +11,8 @@ export interface BackendOfSteps {
 
 /**
  * Returns the backend whose steps have to fit: the named one. Without a name, it is one that represents all. If the
- * steps have to fit on this machine, it is the best that can train here, tested in a separate process, as in `remat
- * run`.
+ * steps have to fit on this machine, it is the best that can train here, tested in a separate process, as in
+ * `remat run`.
  */
 export async function backendOfSteps(
   named: BackendName | undefined,

@@ -29,7 +29,7 @@ export function watchSteps(told: (trace: Trace) => void): CloseMode {
       for (const slot of slotsOf(optimizer)) slots.add(slot);
       if (isWaiting) return;
       isWaiting = true;
-      // Modes are in use within the step. For a loop that never yields, the callback runs once it does.
+      // Within the step, its modes are in use. If a loop does not yield, the callback runs when the loop ends.
       queueMicrotask(turn);
     },
   });

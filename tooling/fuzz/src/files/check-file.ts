@@ -11,8 +11,8 @@ import { runCli } from "../../../../apps/cli/src/cli.js";
 export const [changedFile, changedFolder, recordedRun, written] = ["FILE", "FOLDER", "RUN", "OUT"];
 
 /**
- * Makes a command read a file with arbitrary bytes, in this process. It must be read, or rejected in one line that
- * names the file or the model in it, by a designed error. Returns any other outcome, or undefined.
+ * Makes a command read a file with arbitrary bytes, in this process. The command must read the file, or reject it by an
+ * error of remat, in one line that names the file or the model in it. Returns any other outcome, or undefined.
  */
 export async function checkFile(
   name: string,

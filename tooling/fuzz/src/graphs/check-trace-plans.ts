@@ -4,7 +4,8 @@ import { followPlan } from "../../../../packages/planner/test/plan/follow-plan.j
 
 /**
  * Plans a trace, and follows each plan as an executor would, independently of the planner. Its memory must be as
- * predicted and within the budget, and less memory must never cost less. Returns any difference, or undefined.
+ * predicted and within the budget, and a smaller budget must never cost less time. Returns any difference, or
+ * undefined.
  */
 export async function checkTracePlans(trace: Trace, budgetFraction: number, seed: number): Promise<string | undefined> {
   if (!trace.ops.runtimeMs.some((ms) => ms > 0)) return undefined;

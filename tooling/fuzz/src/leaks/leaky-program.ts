@@ -52,5 +52,5 @@ export const leakyPrograms: fc.Arbitrary<LeakyProgram> = fc
     isAsync: fc.boolean(),
     statements: fc.array(statement, { minLength: 1, maxLength: 6 }),
   })
-  // If nothing marks the end of a run, a period is a cycle, and the first three pass until it is found.
+  // If nothing marks the end of a run, a period is a cycle. The first three cycles pass until the period is found.
   .map(({ cycles, ...rest }) => ({ ...rest, runs: longestCycle * cycles * (rest.ends === "nothing" ? 4 : 1) }));

@@ -6,7 +6,7 @@ import { type Way, ways } from "./ways.js";
 
 /**
  * Runs a program unmodified and in every other way. Returns the first way in which it behaves differently, and the
- * difference, or undefined. A program that differs from itself when unmodified proves nothing.
+ * difference, or undefined. If two unmodified runs of a program differ, the program proves nothing.
  */
 export async function checkProgram(
   source: string,

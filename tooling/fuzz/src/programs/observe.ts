@@ -17,9 +17,9 @@ export function observerOf(session: Session): Observer {
 
 /**
  * Observes names, types and shapes only, which also exist in fake mode, and with a meter the peak memory of a step.
- * Left out are the first step that succeeds, since some layer initializers use no memory in fake mode, and a failing
- * step, since fake mode may reject it earlier or later than a kernel does. After a failure different tensors may be
- * left, so later steps are measured relative to their beginning.
+ * Peak memory is left out for the first step that succeeds, since some layer initializers use no memory in fake mode,
+ * and for a failing step, since fake mode may reject it earlier or later than a kernel does. After a failure different
+ * tensors may be left, so later steps are measured relative to their beginning.
  */
 export const shapeObserver =
   (meter?: MemoryMeter) =>

@@ -26,7 +26,10 @@ const listenToRejections = () => {
   if (!process.listeners("unhandledRejection").includes(noteRejection))
     process.prependListener("unhandledRejection", noteRejection);
 };
-/** More turns of the event loop than work that a spec has left behind needs to be rejected after the last spec. */
+/**
+ * Number of turns of the event loop to wait after the last spec. Work that a spec has left behind is rejected within
+ * fewer.
+ */
 const turnsAfter = 50;
 const run = async (ids) => {
   await env.execute(ids);

@@ -17,5 +17,5 @@ registerBackend("tensorflow", () => new NodeJSKernelBackend(addon, `@tensorflow/
 await setBackend("tensorflow");
 // Without flags, since specs distinguish cpu from WebGL 2 by their absence.
 setTestEnvs([{ name: "test-tensorflow", backendName: "tensorflow", isDataSync: true }]);
-// tfjs-node's fused matMul leaks data, for which nearly every spec that trains layers would fail by itself.
+// tfjs-node's fused matMul leaks data, so nearly every spec that trains layers would fail by itself.
 if (globalThis.rematSpecsOfLayers) engine().shouldCheckForMemLeaks = () => false;

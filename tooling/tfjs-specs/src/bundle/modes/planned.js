@@ -7,8 +7,8 @@ import { RepeatingMode } from "./repeating-mode.js";
 
 /**
  * The first forward and backward pass of each spec is recorded and planned, and the specs run again under these plans.
- * `own`: each under its own plan, which the first pass must follow to its end. Otherwise each runs under the plan of
- * the one before, which is for another op or other shapes.
+ * `own`: each under its own plan, which the first pass must follow to its end. Otherwise each spec runs under the plan
+ * of the spec before, which is for another op or other shapes.
  */
 export class Planned extends RepeatingMode {
   evictions = 0;
