@@ -66,7 +66,8 @@ try {
     const isGood = isWithin && verification.isEqual;
     failed += isGood ? 0 : 1;
     console.log(
-      `${title}: ${isGood ? "ok" : "FAILED"} ${mebibytes(measured.peakBytes)} of ${mebibytes(stock.peakBytes)} (${((100 * measured.peakBytes) / stock.peakBytes).toFixed(1)}%), ` +
+      `${title}: ${isGood ? "ok" : "FAILED"} ${mebibytes(measured.peakBytes)} of ${mebibytes(stock.peakBytes)} ` +
+        `(${((100 * measured.peakBytes) / stock.peakBytes).toFixed(1)}%), ` +
         `${measured.recomputedOps} ops recomputed, ${verification.isEqual ? "equal to stock" : "not equal to stock"}`,
     );
   }

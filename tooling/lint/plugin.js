@@ -59,14 +59,20 @@ function refusal(specifier, path, cwd) {
     const other = specifier.slice("@remat/".length);
     if (other === name || other.startsWith(`${name}/`)) return "A package imports its own files by relative path.";
     if (!rules.imports.some((allowed) => allowed === other || alsoAllowed[allowed]?.includes(other)))
-      return `${entry} may import ${rules.imports.length === 0 ? "no other package" : `only ${rules.imports.join(", ")}`}, not ${other}: see the table in ARCHITECTURE.md, and change it there first if it is wrong.`;
+      return (
+        `${entry} may import ${rules.imports.length === 0 ? "no other package" : `only ${rules.imports.join(", ")}`}, ` +
+        `not ${other}: see the table in ARCHITECTURE.md, and change it there first if it is wrong.`
+      );
   } else if (isBuiltin(specifier)) {
     return rules.pure
       ? `${entry} runs in a browser, so it imports no Node module. What needs Node belongs in an app.`
       : undefined;
   } else if (specifier.startsWith("@tensorflow/")) {
     if (rules.pure)
-      return `${entry} is pure: it reads traces and never sees a tensor, so it imports no tfjs. Observers (dispatch-hook, mod-tracker, tracer) write the trace.`;
+      return (
+        `${entry} is pure: it reads traces and never sees a tensor, so it imports no tfjs. ` +
+        "Observers (dispatch-hook, mod-tracker, tracer) write the trace."
+      );
     if (specifier.split("/").length > 2) return "Deep imports of tfjs fail in ESM: import the package itself.";
   }
   const dependency = specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
@@ -103,7 +109,10 @@ function floorRefusal(name, floors, path, target) {
   // The file that starts the app is outside of the floors. So is the page, which is an app of its own.
   if (from.floor === floors.length || from.folder === to.folder || to.floor < from.floor) return undefined;
   const below = floors.slice(0, from.floor).flat();
-  return `${from.folder} of ${name} may import ${below.length === 0 ? "no other folder" : `only ${below.join(", ")}`}, not ${to.folder}: see the floors in tooling/lint/import-table.js.`;
+  return (
+    `${from.folder} of ${name} may import ${below.length === 0 ? "no other folder" : `only ${below.join(", ")}`}, ` +
+    `not ${to.folder}: see the floors in tooling/lint/import-table.js.`
+  );
 }
 
 const importTableRule = {
@@ -210,7 +219,8 @@ const wordsRule = {
 };
 
 const eventsMessage =
-  "Only memory and the trace's own codec name allocation events: read what a trace holds from @remat/memory (readMemoryEvents, HeldMemory), so that it is decided in one place.";
+  "Only memory and the trace's own codec name allocation events: " +
+  "read what a trace holds from @remat/memory (readMemoryEvents, HeldMemory), so that it is decided in one place.";
 const allocationEvents = new Set(["allocate", "free", "resize"]);
 
 const allocationEventsRule = {
@@ -266,7 +276,9 @@ const programIoRule = {
     const isProgram = isProgramCode(path);
     const isShared = isSharedCode(path);
     if (!isProgram && !isShared) return {};
-    const message = `This runs in the user's process, where a full disk or a process out of descriptors must not end the program: ask ProgramIo of ${channel}, which notes what fails.`;
+    const message =
+      "This runs in the user's process, where a full disk or a process out of descriptors must not end the program: " +
+      `ask ProgramIo of ${channel}, which notes what fails.`;
     const report = (node) => context.report({ node, message });
     return {
       ...onImports((specifier, node) => {
@@ -371,7 +383,10 @@ const inputFilesRule = {
         for (const specifier of node.specifiers) {
           const name = specifier.type === "ImportSpecifier" ? specifier.imported.name : "*";
           if (name !== "*" && !openers.has(name)) continue;
-          const message = `A file of the user's may be a device or a pipe that never ends: read it by readInput, readInputText or openInput of @remat/trace/files, not by ${name} of ${node.source.value}. What reads remat's own files is listed in tooling/lint/own-files.js.`;
+          const message =
+            "A file of the user's may be a device or a pipe that never ends: " +
+            "read it by readInput, readInputText or openInput of @remat/trace/files, " +
+            `not by ${name} of ${node.source.value}. What reads remat's own files is listed in tooling/lint/own-files.js.`;
           context.report({ node: specifier, message });
         }
       },
@@ -380,7 +395,9 @@ const inputFilesRule = {
 };
 
 const atenMessage =
-  "Only packages/pytorch and packages/runtime-estimator/src/aten know ATen ops by name: ask a function of @remat/runtime-estimator/aten, or have the importer store the fact in the trace. Exceptions are listed with reasons in tooling/lint/aten-names.js.";
+  "Only packages/pytorch and packages/runtime-estimator/src/aten know ATen ops by name: " +
+  "ask a function of @remat/runtime-estimator/aten, or have the importer store the fact in the trace. " +
+  "Exceptions are listed with reasons in tooling/lint/aten-names.js.";
 
 const atenNamesRule = {
   create(context) {

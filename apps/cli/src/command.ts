@@ -23,7 +23,7 @@ export type OptionGroup = "usual" | "device" | "output" | "rare";
 
 /** The declaration of an option, without its flags. */
 export interface OptionSpec {
-  /** What its value can access, or a function that returns this for a value. */
+  /** The resources that its value can access, or a function that returns these for a value. */
   readonly access: OptionAccess | ((value: string) => OptionAccess);
   readonly purpose: string;
   readonly default?: string | number;

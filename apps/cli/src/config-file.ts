@@ -205,7 +205,8 @@ function requireHarmless(path: string, option: CommandOption, given: Given): voi
     if (consequence === undefined) continue;
     const typedOption = given === true ? shell.word(`--${name}`) : shell.words([`--${name}`, value]);
     throw new UsageError(
-      `${path}: "${name}" ${consequence}, so a file that remat found by itself may not set it. Type ${typedOption}, or name the file: ${shell`--config ${shell.path(path)}`}. To ignore it, pass --no-config.`,
+      `${path}: "${name}" ${consequence}, so a file that remat found by itself may not set it. ` +
+        `Type ${typedOption}, or name the file: ${shell`--config ${shell.path(path)}`}. To ignore it, pass --no-config.`,
     );
   }
 }

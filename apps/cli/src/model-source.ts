@@ -39,7 +39,8 @@ export function modelSource(path: string): ModelSource {
   if (policyFormat.test(head.text))
     throw new RematError(
       "MODEL_POLICY",
-      `${path}: a checkpointing policy, not a model or run. Name the recorded step: ${shell`remat compare step.json --checkpoint ${shell.path(path)}`}. In Python use remat.apply.`,
+      `${path}: a checkpointing policy, not a model or run. Name the recorded step: ` +
+        `${shell`remat compare step.json --checkpoint ${shell.path(path)}`}. In Python use remat.apply.`,
     );
   const importer = importers.find((each) => each.recognises(full, head));
   if (importer === undefined) throw new RematError("MODEL_UNKNOWN", `${path}: ${whatIsUnknown(path)}`);

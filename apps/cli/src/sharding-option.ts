@@ -71,7 +71,8 @@ function readText(said: string, path: string): string {
     return readInputText(path);
   } catch (error) {
     throw new UsageError(
-      `${said}${quote(path)}: cannot be read (${(error as Error).message}). Name a JSON file, or type the plan: ${said === "--fsdp " ? "world=8" : "layers.*"}.`,
+      `${said}${quote(path)}: cannot be read (${(error as Error).message}). Name a JSON file, or type the plan: ` +
+        `${said === "--fsdp " ? "world=8" : "layers.*"}.`,
     );
   }
 }

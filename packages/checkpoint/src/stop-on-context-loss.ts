@@ -34,6 +34,8 @@ function contextLost(kernel: string | undefined): RematError {
   const when = kernel === undefined ? "before values were read" : `before ${kernel} ran`;
   return new RematError(
     "WEBGL_CONTEXT_LOST",
-    `the WebGL context was lost ${when} with ${formatBytes(numBytesInGPU)} in textures, so all tensors and weights are gone. Reload the page, restore saved weights, and use less memory: releaseEarly() or a smaller batch.`,
+    `the WebGL context was lost ${when} with ${formatBytes(numBytesInGPU)} in textures, ` +
+      "so all tensors and weights are gone. Reload the page, restore saved weights, and use less memory: " +
+      "releaseEarly() or a smaller batch.",
   );
 }

@@ -114,7 +114,8 @@ function watchWeights(layer: Layer, note: LayerNote): void {
     if (agree([weight.shape], [shape])) return weight;
     throw new RematError(
       "KERAS_LAYER_REFUSED",
-      `${sentenceStart(label(note))} at ${note.path} initializes its weight '${name}' with shape ${showShapes([weight.shape])}, expected ${showShapes([shape])}. ` +
+      `${sentenceStart(label(note))} at ${note.path} initializes its weight '${name}' with shape ` +
+        `${showShapes([weight.shape])}, expected ${showShapes([shape])}. ` +
         "Choose another initializer in Keras and export the model again.",
     );
   };
@@ -174,7 +175,8 @@ const isStackFull = (cause: unknown): boolean => cause instanceof RangeError && 
 function tooDeep(note: LayerNote, cause: unknown): RematError {
   return new RematError(
     "KERAS_TOO_DEEP",
-    `${sentenceStart(label(note))}${note.path === "" ? "" : ` at ${note.path}`} is too deep for tfjs-layers, which recurses once per layer in a row (${(cause as Error).message}). ` +
+    `${sentenceStart(label(note))}${note.path === "" ? "" : ` at ${note.path}`} is too deep for tfjs-layers, ` +
+      `which recurses once per layer in a row (${(cause as Error).message}). ` +
       "Split it in Keras into models of at most 1,000 layers each and export it again.",
     { cause },
   );

@@ -107,7 +107,9 @@ function requireLayerClass(value: unknown): void {
   if (typeof className === "string" && className !== "" && isLayerClass(value as LayerClass)) return;
   throw new RematError(
     "KERAS_LAYERS",
-    `One of \`layers\` is ${typeof value === "function" ? `the function '${value.name}'` : `of type ${typeof value}`}: expected a class that extends tf.layers.Layer with a ` +
+    `One of \`layers\` is ` +
+      `${typeof value === "function" ? `the function '${value.name}'` : `of type ${typeof value}`}: ` +
+      "expected a class that extends tf.layers.Layer with a " +
       "`static className`, its class name in the file. Derive it from the tf that loads the model.",
   );
 }

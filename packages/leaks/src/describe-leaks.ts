@@ -76,7 +76,8 @@ export function describeLeaks(report: LeakReport, subject: LeakSubject = {}): re
   if (leaks.some((leak) => leak.origin !== "values" && mayEnd(leak))) lines.push(mayBeFilling);
   if (leaks.some(({ estimates }) => estimates !== undefined))
     lines.push(
-      `lines come from ${report.stacks.taken} of ${report.stacks.outlived} stacks, chosen at random; lost and held counts are from the last census${leaks.some(isInterval) ? howEstimated : ""}`,
+      `lines come from ${report.stacks.taken} of ${report.stacks.outlived} stacks, chosen at random; ` +
+        `lost and held counts are from the last census${leaks.some(isInterval) ? howEstimated : ""}`,
     );
   if (report.collectsLost && leaks.some(({ lost }) => lost > 0)) lines.push(lostOnCpu);
   for (const { what, bytesPerPeriod, period } of report.process)
@@ -109,10 +110,14 @@ function verdictOf(report: LeakReport, leaks: readonly LeakMaker[], { device, ex
     const before = `${seen === "" ? "no step was seen" : `${seen} seen`}`;
     return exitCode === 0
       ? `growth is unknown: ${before}; at least four more are needed after the first. Let it run longer, or call markPeriod() of @remat/leaks after each step`
-      : `growth is unknown: ${before} before the program ended with exit code ${exitCode}; at least four more are needed after the first. If it ran out of memory, remat record shows where`;
+      : `growth is unknown: ${before} before the program ended with exit code ${exitCode}; ` +
+          "at least four more are needed after the first. If it ran out of memory, remat record shows where";
   }
   if (leaks.length === 0)
-    return `${report.process.length === 0 ? "nothing grows" : "no tensor grows in number"}: ${tensors(report.count)} and ${formatBytes(report.bytes)} alive${seen === "" ? ", and no step was seen" : ` after ${seen}`}`;
+    return (
+      `${report.process.length === 0 ? "nothing grows" : "no tensor grows in number"}: ` +
+      `${tensors(report.count)} and ${formatBytes(report.bytes)} alive${seen === "" ? ", and no step was seen" : ` after ${seen}`}`
+    );
   const held = leaks.filter(({ origin }) => origin !== "values");
   const period = leaks[0].period ?? "step";
   const same = leaks.filter((leak) => leak.period === period);
@@ -165,7 +170,10 @@ function timeUntilFull(
   const ms = (left * elapsedMs) / count;
   // No program runs for that long.
   if (ms >= yearMs) return undefined;
-  return `${formatBytes(memoryBytes)} (${name}) will be full after ${Math.round(left).toLocaleString("en")} more ${plural(kind)}, in ${formatDuration(ms)} at this speed`;
+  return (
+    `${formatBytes(memoryBytes)} (${name}) will be full after ${Math.round(left).toLocaleString("en")} more ` +
+    `${plural(kind)}, in ${formatDuration(ms)} at this speed`
+  );
 }
 
 function describeMaker(maker: LeakMaker): readonly string[] {

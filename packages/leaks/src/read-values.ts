@@ -12,7 +12,7 @@ import type { Stacks } from "./stacks.js";
 const mostReads = 16_384;
 /** Smaller arrays are ignored, since programs keep them in logs. */
 const leastBytes = 256;
-/** Maximum share of the periods since a line's first read from which no array may be left. */
+/** Maximum share of the periods since a line's first read without a remaining array. */
 const mostGone = 1 / 8;
 
 interface Read {

@@ -74,7 +74,8 @@ function checkCopy(what: Exclude<Trainable, Trace>): void {
   if (!isOfAny || model instanceof LayersModel) return;
   throw new RematError(
     "TFJS_COPIES",
-    `the model uses another copy of tfjs-layers than remat (${version_layers}). Install your program's version: npm install @tensorflow/tfjs-core@VERSION @tensorflow/tfjs-layers@VERSION.`,
+    `the model uses another copy of tfjs-layers than remat (${version_layers}). Install your program's version: ` +
+      "npm install @tensorflow/tfjs-core@VERSION @tensorflow/tfjs-layers@VERSION.",
   );
 }
 
@@ -84,6 +85,7 @@ function checkStep(made: unknown): unknown {
     return made;
   throw new RematError(
     "STEP_FUNCTION",
-    "the function returned a model, but must run a training step, such as () => model.trainOnBatch(x, y). Pass the model itself; if it is too large to build, use traceFakeStep of @remat/tracer.",
+    "the function returned a model, but must run a training step, such as () => model.trainOnBatch(x, y). " +
+      "Pass the model itself; if it is too large to build, use traceFakeStep of @remat/tracer.",
   );
 }

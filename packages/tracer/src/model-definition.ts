@@ -91,7 +91,8 @@ export async function defineModel(exported: unknown, context: ModelContext, name
 }
 
 const ofAnotherCopy =
-  "the model uses another copy of tfjs-layers than remat, so its layers and parameters are unknown. Build it from the tf that remat passes in: export default ({ tf }) => tf.sequential(…).";
+  "the model uses another copy of tfjs-layers than remat, so its layers and parameters are unknown. " +
+  "Build it from the tf that remat passes in: export default ({ tf }) => tf.sequential(…).";
 
 function checkedDefinition(made: unknown, context: ModelContext, name: string): ModelDefinition {
   if (isLayersModel(made)) return definitionOfLayersModel(made, context);
@@ -201,7 +202,8 @@ function withInputs(
       throw new RematError(
         "MODEL_INPUT_SHAPE",
         `model ${model.name}: input ${input.name} has the shape ${showShape(input.shape)}: only the batch size may be unknown. ` +
-          "Give the input a fixed shape, or write an ES module: ({ tf, batch = 1 }) => ({ model, inputs: tf.zeros([batch, …]) }).",
+          "Give the input a fixed shape, or pass an ES module that returns the model with its inputs: " +
+          "({ tf, batch = 1 }) => ({ model, inputs: tf.zeros([batch, …]) }).",
       );
     if (input.dtype !== "float32") return tfCore.zeros(shape, input.dtype);
     const count = rows[i];

@@ -28,7 +28,7 @@ export function largeTrainingStep(opCount) {
     model: `made-up step of ${opCount} ops`,
   });
   const stages = 24;
-  // Each block has these forward ops, as many in its backward pass, and an update for every weight.
+  // Each block has these forward ops, the same number of backward ops, and an update for every weight.
   const blocks = Math.max(1, Math.ceil(opCount / (2 * kernels.length + 2) / stages));
   const make = (elements, category = Category.activation) => {
     const storage = b.allocate(4 * elements, "cpu", category);

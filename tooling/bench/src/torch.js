@@ -10,7 +10,8 @@ const memTracker = fileURLToPath(new URL("../torch_mem_tracker.py", import.meta.
 export const howToAskTorch =
   oracle !== undefined && python !== undefined
     ? undefined
-    : "PyTorch was not asked: set REMAT_ORACLE to the folder of the oracle's bench_one.py, with its compiled guard library, and REMAT_TORCH_PYTHON to a Python that has torch";
+    : "PyTorch was not asked: set REMAT_ORACLE to the folder of the oracle's bench_one.py, " +
+      "with its compiled guard library, and REMAT_TORCH_PYTHON to a Python that has torch";
 
 /**
  * PyTorch's SACEstimator on one of the oracle's models, in milliseconds: a whole cold process, and the median of its

@@ -85,7 +85,7 @@ export async function takeStep(
   };
 }
 
-/** Returns the backend that a model's step is predicted for, the predicted peak, and that of a real step. */
+/** Returns the backend that a model's step is predicted for, the predicted peak, and the peak of a real step. */
 export async function tellMemory(
   backend: "webgl" | "webgpu",
 ): Promise<{ readonly device: string; readonly told: number; readonly taken: number }> {

@@ -29,7 +29,8 @@ export function checkedShare(atLeast = 0.5): Given {
   onTestFinished(({ task }) => {
     if (task.result?.state === "fail" || (checked > 0 && checked >= atLeast * cases)) return;
     throw new Error(
-      `${checked} of ${cases} cases met the condition of this property, and at least ${Math.round(100 * atLeast)}% must. Change the generator so that more cases meet it.`,
+      `${checked} of ${cases} cases met the condition of this property, ` +
+        `and at least ${Math.round(100 * atLeast)}% must. Change the generator so that more cases meet it.`,
     );
   });
   return <T>(condition: T | undefined | false): condition is T => {

@@ -76,7 +76,8 @@ function execOptionsOf(given: OptionValues<typeof options>): ExecOptions {
   const isElse = budget !== undefined || files.length > 0;
   if (isEarly === isElse)
     throw new UsageError(
-      `${isEarly ? "--early-release cannot be combined with --budget or --plan" : "no limit was given"}. Pass --budget, --plan or both, or --early-release alone.`,
+      `${isEarly ? "--early-release cannot be combined with --budget or --plan" : "no limit was given"}. ` +
+        "Pass --budget, --plan or both, or --early-release alone.",
     );
   if (budget !== undefined) parseBudgetOption("budget", budget);
   const plans = files.map((file) => ({ file, peakBytes: predictedBytes(file) }));

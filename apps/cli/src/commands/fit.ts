@@ -319,7 +319,7 @@ function commandFor(
     case "update-in-backward":
       return typed("run", given, "--early-release", "--update-in-backward", ...limits);
     case "recompute":
-      // If the plan adds no time, the budget is its own peak, as everywhere else.
+      // If the plan adds no time, the budget is the plan's own peak.
       return typed(
         "run",
         given,

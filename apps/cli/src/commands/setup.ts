@@ -63,7 +63,8 @@ async function setup({
     const { check, allocator } = made;
     io.stdout.write(
       terminal.lines([
-        `@tensorflow/${made.package} ${made.built ? "was built and works" : "was built before and works"}, on TensorFlow ${check.tensorflow}, ${check.usesGpu ? "on the GPU" : "on the CPU"}`,
+        `@tensorflow/${made.package} ${made.built ? "was built and works" : "was built before and works"}, ` +
+          `on TensorFlow ${check.tensorflow}, ${check.usesGpu ? "on the GPU" : "on the CPU"}`,
         `it is in ${made.folder}, where remat finds it${cache === undefined ? "" : ` when REMAT_CACHE_DIR is ${resolve(cache)}`}`,
         ...(allocator === undefined
           ? []

@@ -323,7 +323,8 @@ function parseStore(name: string, value: unknown): string {
   const folder = parseText(name, value);
   if (/\.(sqlite3?|db)$/i.test(folder))
     throw new UsageError(
-      `--store expects a folder, and ${quote(folder)} looks like a file. Use --store fits --sqlite ${folder}; to keep an existing file, move it into that folder first.`,
+      `--store expects a folder, and ${quote(folder)} looks like a file. Use --store fits --sqlite ${folder}; ` +
+        "to keep an existing file, move it into that folder first.",
     );
   return folder;
 }

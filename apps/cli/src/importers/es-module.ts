@@ -10,7 +10,11 @@ const endings = new Set([".js", ".mjs", ".cjs", ".ts", ".mts"]);
 function nextStep(path: string, cause: unknown): string {
   if ((cause as NodeJS.ErrnoException).code !== "ERR_UNKNOWN_FILE_EXTENSION")
     return "Check that Node can run it as an ES module.";
-  return `This version of Node cannot read TypeScript. Put NODE_OPTIONS="--import tsx" before remat, or record a training program: ${shell`remat record -- npx tsx ${shell.path(path)}`}.`;
+  return (
+    "This version of Node cannot read TypeScript. " +
+    `Put NODE_OPTIONS="--import tsx" before remat, or record a training program: ` +
+    `${shell`remat record -- npx tsx ${shell.path(path)}`}.`
+  );
 }
 
 /** An ES module that exports a model factory. */
@@ -36,7 +40,8 @@ export const esModuleImporter: ModelImporter = {
     if (module.default === undefined)
       throw new RematError(
         "MODEL_EXPORT",
-        `${path}: has no default export. Export a function that makes a model (export default ({ tf, batch }) => …), or record a training program: ${shell`remat record -- node ${shell.path(path)}`}.`,
+        `${path}: has no default export. Export a function that makes a model (export default ({ tf, batch }) => …), ` +
+          `or record a training program: ${shell`remat record -- node ${shell.path(path)}`}.`,
       );
     return module.default;
   },

@@ -154,7 +154,9 @@ function readWeights(path: string, { weightsManifest = [] }: GraphModelJson) {
   const { names, missing } = files;
   if (missing.length > 0)
     throw refuse(
-      `${missing.length} of its ${names.length} weight files are not beside it: ${missing.slice(0, 10).join(", ")}${missing.length > 10 ? ", …" : ""}. Copy them there: they contain the graph's shapes and axes`,
+      `${missing.length} of its ${names.length} weight files are not beside it: ` +
+        `${missing.slice(0, 10).join(", ")}${missing.length > 10 ? ", …" : ""}. Copy them there: ` +
+        "they contain the graph's shapes and axes",
     );
   files.checkSizes();
   const bytes = Buffer.concat(names.map((name) => files.read(name)));

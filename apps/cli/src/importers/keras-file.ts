@@ -53,7 +53,9 @@ async function readManifest(
     }
     if (missing.length < names.length)
       throw refuse(
-        `${missing.length} of its ${names.length} weight files are not beside it: ${missing.slice(0, 10).join(", ")}${missing.length > 10 ? ", …" : ""}. Copy them there, or remove the rest to use initial weights`,
+        `${missing.length} of its ${names.length} weight files are not beside it: ` +
+          `${missing.slice(0, 10).join(", ")}${missing.length > 10 ? ", …" : ""}. ` +
+          "Copy them there, or remove the rest to use initial weights",
       );
     if (names.length > 0) onNote(`its weight files are not beside it (${names[0]}): weights have their initial values`);
     return undefined;

@@ -15,7 +15,8 @@ export function parseJson(path: string): unknown {
     if (cause instanceof RematError) throw cause;
     throw new RematError(
       "MODEL_JSON",
-      `${path}: not JSON (${(cause as Error).message}). It may be cut short. Name a whole file: a model of tfjs-layers or Keras, a PyTorch run, a graph or a plan.`,
+      `${path}: not JSON (${(cause as Error).message}). It may be cut short. Name a whole file: ` +
+        "a model of tfjs-layers or Keras, a PyTorch run, a graph or a plan.",
       { cause },
     );
   }

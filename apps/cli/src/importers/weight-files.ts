@@ -57,7 +57,9 @@ export class WeightFiles {
       total += found;
       if (bytes !== undefined && found !== bytes)
         throw this.refuse(
-          `${paths.slice(0, 3).join(", ")}${paths.length > 3 ? `, … (${paths.length} files)` : ""}: ${found} bytes, expected ${bytes} from the manifest. Copy the whole files, or convert the model again with tensorflowjs_converter`,
+          `${paths.slice(0, 3).join(", ")}${paths.length > 3 ? `, … (${paths.length} files)` : ""}: ` +
+            `${found} bytes, expected ${bytes} from the manifest. ` +
+            "Copy the whole files, or convert the model again with tensorflowjs_converter",
         );
     }
     if (total > mostBytes)

@@ -55,7 +55,8 @@ export async function findTools(env: Environment): Promise<BuildTools> {
   if ((await runCommand(compiler, ["--version"], { env })).code !== 0)
     throw new RematError(
       "NATIVE_COMPILER",
-      `the C++ compiler ${JSON.stringify(compiler)} does not run. Install one (Debian, Ubuntu: apt-get install g++; Fedora: dnf install gcc-c++), or name another in CXX.`,
+      `the C++ compiler ${JSON.stringify(compiler)} does not run. Install one (Debian, Ubuntu: apt-get install g++; ` +
+        "Fedora: dnf install gcc-c++), or name another in CXX.",
     );
   if ((await runCommand("npm", ["--version"], { env })).code !== 0)
     throw new RematError("NATIVE_NPM", "npm does not run, though it comes with Node. Add its folder to PATH.");

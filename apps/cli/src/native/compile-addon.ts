@@ -53,6 +53,7 @@ export async function compileAddon({
   if (result.code !== 0)
     throw new RematError(
       "NATIVE_COMPILE",
-      `${compiler} could not compile the addon against ${tensorflow}: ${failureText(result)}. Try another version of TensorFlow: name its folder or wheel with --tensorflow.`,
+      `${compiler} could not compile the addon against ${tensorflow}: ${failureText(result)}. ` +
+        "Try another version of TensorFlow: name its folder or wheel with --tensorflow.",
     );
 }

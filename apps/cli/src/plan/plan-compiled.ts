@@ -48,7 +48,8 @@ const usual: Readonly<Record<string, unknown>> = { order: "fixed", method: planM
 export function refuseCompiledExecutor({ executor }: PlanOptions, name: string): void {
   if (executor?.plans !== "compiled") return;
   throw new UsageError(
-    `--executor ${executor.name} is for graphs of a compiled model, and ${name} is not such a file. Write such a file in Python with remat.export_graphs(..., budgets=(0.9, 0.7, 0.5, 0.3, 0.1)), or remove the option.`,
+    `--executor ${executor.name} is for graphs of a compiled model, and ${name} is not such a file. ` +
+      "Write such a file in Python with remat.export_graphs(..., budgets=(0.9, 0.7, 0.5, 0.3, 0.1)), or remove the option.",
   );
 }
 
@@ -178,12 +179,15 @@ function notFound(
   if (tooDear !== undefined)
     return new RematError(
       "OVERHEAD",
-      `${none}; the fastest that fits, ${tooDear.activationMemoryBudget}, takes ${formatOverhead(tooDear.overhead)} more time. Raise --budget or --max-overhead.`,
+      `${none}; the fastest that fits, ${tooDear.activationMemoryBudget}, ` +
+        `takes ${formatOverhead(tooDear.overhead)} more time. Raise --budget or --max-overhead.`,
     );
   const { peakBytes, activationMemoryBudget } = least;
   const fixedBytes = stock.staticBytes + stock.inputBytes;
   return new InfeasibleBudgetError(
     peakBytes,
-    `${none}; the smallest peak is ${formatTypedBytes(peakBytes)}, at ${activationMemoryBudget}, ${formatBytes(fixedBytes)} of it weights, buffers and inputs. Raise the budget, or record more values with remat.export_graphs(..., budgets=...).`,
+    `${none}; the smallest peak is ${formatTypedBytes(peakBytes)}, at ${activationMemoryBudget}, ` +
+      `${formatBytes(fixedBytes)} of it weights, buffers and inputs. ` +
+      "Raise the budget, or record more values with remat.export_graphs(..., budgets=...).",
   );
 }

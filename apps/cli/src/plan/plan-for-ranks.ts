@@ -137,6 +137,8 @@ function notFound(name: string, { budgetBytes, least, tried, isCutShort }: PlanS
       : `none of ${tried} strategies to wrap, reshard and checkpoint keeps`;
   return new RematError(
     budgetNotFound,
-    `${name}: ${which} a rank within ${formatBytes(budgetBytes)}; the smallest peak found is ${formatTypedBytes(peakBytes)}${added === "" ? "" : `, with ${added}`}. Use a larger budget, more ranks, or offload${more}.`,
+    `${name}: ${which} a rank within ${formatBytes(budgetBytes)}; ` +
+      `the smallest peak found is ${formatTypedBytes(peakBytes)}${added === "" ? "" : `, with ${added}`}. ` +
+      `Use a larger budget, more ranks, or offload${more}.`,
   );
 }

@@ -122,8 +122,8 @@ function summaryOf(
 }
 
 /**
- * The modules that cannot be checkpointed, except those that run again anyway inside a module that is checkpointed as a
- * whole.
+ * The modules that cannot be checkpointed. A module inside one that is checkpointed as a whole is left out, because it
+ * runs again anyway.
  */
 function inOwnCode(refused: ReadonlyMap<string, string>, policy: CheckpointPolicy): ReadonlyMap<string, string> {
   const isCovered = (fqn: string) => policy.some((unit) => unit.ops === undefined && fqn.startsWith(`${unit.fqn}.`));
@@ -158,7 +158,10 @@ function notFound(
   const remedy = least.peakBytes < plain.peakBytes ? "Give a larger budget, or more --time." : "Give a larger budget.";
   return new RematError(
     budgetNotFound,
-    `${name}: no checkpointing fits${within}${dear}. The smallest peak found is ${formatTypedBytes(least.peakBytes)} (${formatBytes(plain.peakBytes)} without checkpointing), ${formatBytes(fixedBytes)} of it weights, gradients and optimizer state. ${remedy}${describeRefused(refused)}`,
+    `${name}: no checkpointing fits${within}${dear}. ` +
+      `The smallest peak found is ${formatTypedBytes(least.peakBytes)} (${formatBytes(plain.peakBytes)} without ` +
+      `checkpointing), ${formatBytes(fixedBytes)} of it weights, gradients and optimizer state. ` +
+      `${remedy}${describeRefused(refused)}`,
   );
 }
 

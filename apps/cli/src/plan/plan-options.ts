@@ -159,7 +159,7 @@ export const planOptions = [
     group: "rare",
     access: "data",
     purpose:
-      "With --method dp, milp or greedy: memory that each module may keep for the backward pass, as a share of all its results (60%), or a size such as 2GB",
+      "With --method dp, milp or greedy: memory that each module may save, as a share of all its results (60%), or a size such as 2GB",
     parse: parseBudgetOption,
   }),
   option("--max-overhead <share>", {
@@ -216,7 +216,8 @@ export const planOptions = [
     group: "rare",
     access: "data",
     purpose:
-      "Allow offloading to host memory over a link of this rate in each direction: 12GB/s, or the word device for the link of --device. With --link, costs in graph files count as milliseconds",
+      "Allow offloading to host memory over a link of this rate each way: " +
+      "12GB/s, or device for the link of --device. Costs in graph files are then milliseconds",
     parse: parseLink,
   }),
   option("--pareto <n>", {
@@ -228,14 +229,14 @@ export const planOptions = [
   option("--module <fqn>", {
     group: "rare",
     access: "data",
-    purpose: "For methods that plan modules: plan only these (names or patterns, separated by commas)",
+    purpose: "For methods that plan modules: only these (names or patterns, separated by commas)",
     parse: parseNames,
   }),
   option("--checkpoint <modules>", {
     group: "usual",
     access: "name or file",
     purpose:
-      "For a TensorFlow.js model: evaluate your own checkpointing rules instead of searching: layers.*, block_1(save=BatchMatMul), or RematScope(…) as in Keras",
+      "Evaluate your own checkpointing rules instead of searching: layers.*, block_1(save=BatchMatMul), or RematScope(…) as in Keras (TensorFlow.js only)",
     parse: (name, value) => [value].flat().flatMap((each) => parseCheckpointed(name, each)),
   }),
   option("--world-size <n>", {
@@ -255,7 +256,7 @@ export const planOptions = [
     group: "usual",
     access: "name or file",
     purpose:
-      "Plan one rank of many: world=8,bf16. The search chooses everything that you leave open: wrapping, resharding and checkpointing",
+      "Plan one rank of many: world=8,bf16. The search chooses everything left open: wrapping, resharding and checkpointing",
     parse: parseSharding,
   }),
   option("--fsdp-code <file>", {
@@ -291,7 +292,7 @@ export const planOptions = [
   option("--pytorch-policy <file>", {
     group: "output",
     access: "output",
-    purpose: "For a PyTorch run: also write a list of the modules that the plan checkpoints, for remat.apply in Python",
+    purpose: "For a PyTorch run: also write the modules to checkpoint, for remat.apply in Python",
     writes: "text",
   }),
 ];
@@ -343,7 +344,9 @@ function executorFor(options: PlanOptionValues): PlanExecutor | undefined {
   const chosen = planExecutors.find((one) => one.name === name) as PlanExecutor;
   if (chosen.plans === "step" && chosen.framework !== undefined && given.length > 0)
     throw new UsageError(
-      `--executor ${name} plans modules, not single ops. Remove --${given[0].replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}; --pytorch-policy writes the checkpointed modules.`,
+      `--executor ${name} plans modules, not single ops. ` +
+        `Remove --${given[0].replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}; ` +
+        "--pytorch-policy writes the checkpointed modules.",
     );
   return chosen;
 }

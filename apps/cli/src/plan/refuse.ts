@@ -14,7 +14,8 @@ import type { PlanOptions } from "./plan-options.js";
 export function nothingToRecompute(name: string, typed: string): RematError {
   return new RematError(
     "PLAN_PREDICTION",
-    `inference of ${name} (--predict) has no backward pass, so there is nothing to recompute. Remove --predict to plan training, or run ${shell`remat memory ${shell.path(typed)} --predict`} to see its memory.`,
+    `inference of ${name} (--predict) has no backward pass, so there is nothing to recompute. ` +
+      `Remove --predict to plan training, or run ${shell`remat memory ${shell.path(typed)} --predict`} to see its memory.`,
   );
 }
 
@@ -22,7 +23,8 @@ export function nothingToRecompute(name: string, typed: string): RematError {
 export function interruptedEarly({ name, budgetBytes, smallestFoundBytes }: InfeasibleBudget): RematError {
   return new RematError(
     "INTERRUPTED",
-    `${name}: interrupted before a plan within ${formatBytes(budgetBytes)} was found. The smallest peak so far is ${formatTypedBytes(smallestFoundBytes)}. Let it run longer, or raise --budget.`,
+    `${name}: interrupted before a plan within ${formatBytes(budgetBytes)} was found. ` +
+      `The smallest peak so far is ${formatTypedBytes(smallestFoundBytes)}. Let it run longer, or raise --budget.`,
   );
 }
 
@@ -35,7 +37,8 @@ export function tooDear(
   if (budget === undefined || maxOverhead === undefined || overhead <= maxOverhead) return undefined;
   return new RematError(
     "OVERHEAD",
-    `${name}: the best plan found within ${formatBytes(budgetBytes)} costs ${formatOverhead(overhead)} more time, and --max-overhead allows ${formatTypedPercent(maxOverhead)}. ` +
+    `${name}: the best plan found within ${formatBytes(budgetBytes)} costs ${formatOverhead(overhead)} more time, ` +
+      `and --max-overhead allows ${formatTypedPercent(maxOverhead)}. ` +
       "Raise --budget or --time, or remove --budget to get the smallest peak for that overhead.",
   );
 }
@@ -49,6 +52,8 @@ export function tooMuch(
   if (method.budgetOf !== "step" || peakBytes <= budgetBytes) return undefined;
   return new RematError(
     budgetNotFound,
-    `${name}: --method ${method.name} found nothing within ${formatBytes(budgetBytes)}: its plan has a simulated peak of ${formatTypedBytes(peakBytes)}. Raise --budget, or use --method schedule, which plans with the true peak.`,
+    `${name}: --method ${method.name} found nothing within ${formatBytes(budgetBytes)}: ` +
+      `its plan has a simulated peak of ${formatTypedBytes(peakBytes)}. ` +
+      "Raise --budget, or use --method schedule, which plans with the true peak.",
   );
 }

@@ -45,8 +45,8 @@ interface Unit extends CheckpointedPolicy {
 }
 
 /**
- * The ops that a policy recomputes in a module's last call, as indices into its ops without those that selective
- * checkpointing ignores.
+ * The ops that a policy recomputes in a module's last call. They are indices into the ops of that call that selective
+ * checkpointing does not ignore.
  */
 function recomputedIn(trace: Trace, name: string, policies: readonly PyTorchOpPolicy[]): Unit {
   const { ops, calls, modules } = trace;

@@ -28,7 +28,9 @@ function policySection({ policy, peakBytes, recomputationMs }: TrimmedPolicy, bu
     title: modules.length === 0 ? "No module to checkpoint in PyTorch" : "Checkpointed in PyTorch",
     headers: ["Module", "Ops saved", "Ops recomputed"],
     rows: modules.map(({ name, saved, recomputed }) => [name || "the model", String(saved), String(recomputed)]),
-    remark: `Each module is recomputed as a whole when its backward pass begins. Simulated peak memory is ${formatBytes(peakBytes)}${above}, with at most ${formatMs(recomputationMs)} more time.`,
+    remark:
+      "Each module is recomputed as a whole when its backward pass begins. " +
+      `Simulated peak memory is ${formatBytes(peakBytes)}${above}, with at most ${formatMs(recomputationMs)} more time.`,
   };
 }
 

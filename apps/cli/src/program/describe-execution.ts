@@ -31,7 +31,8 @@ export function describeExecution(report: ThreadReport, { device, plans = [], co
     ...describePasses(`${passes} ${passes === 1 ? "pass" : "passes"}${where}`, passes, executed, plans),
     recomputedOps === 0
       ? "Nothing was recomputed."
-      : `${(recomputedOps / passes).toFixed(1)} ops per pass were recomputed, which took ${formatMs(recomputedMs)} of ${formatMs(passesMs)} (${formatPercent(recomputedMs / passesMs)}).`,
+      : `${(recomputedOps / passes).toFixed(1)} ops per pass were recomputed, ` +
+        `which took ${formatMs(recomputedMs)} of ${formatMs(passesMs)} (${formatPercent(recomputedMs / passesMs)}).`,
     ...(offloadedBytes > 0 ? [`${formatBytes(offloadedBytes / passes)} per pass were offloaded.`] : []),
     ...(thread > 0 || resident === undefined ? [] : [describeResident(resident)]),
     ...(killed === undefined ? [] : [killed]),
@@ -80,7 +81,8 @@ function describePasses(
     ...(followed === undefined || peakBytes <= (1 + slight) * followed.peakBytes
       ? []
       : [
-          `${followed.file} predicts ${formatBytes(followed.peakBytes)}, for the step as recorded: the program may have used less memory then, and memory in use between steps is not counted.`,
+          `${followed.file} predicts ${formatBytes(followed.peakBytes)}, for the step as recorded: ` +
+            "the program may have used less memory then, and memory in use between steps is not counted.",
         ]),
     ...(unplanned > 0 && leftPlan !== undefined
       ? [`A pass stopped following its plan: ${leftPlan}. It continued without the additional frees of the plan.`]

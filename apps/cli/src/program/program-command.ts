@@ -40,7 +40,10 @@ export function describeEarlyEnd(
 
 /** Reports that a program did not load a supported TensorFlow.js, with the next step. */
 export function describeNoTensorFlow(program: readonly string[]): string {
-  return `${program.join(" ")}: did not load TensorFlow.js in any Node process. Run a Node program that imports @tensorflow/tfjs from node_modules, not from a bundle or in a browser`;
+  return (
+    `${program.join(" ")}: did not load TensorFlow.js in any Node process. ` +
+    "Run a Node program that imports @tensorflow/tfjs from node_modules, not from a bundle or in a browser"
+  );
 }
 
 /** Reports on a program that loaded TensorFlow.js and was killed before anything else was known. */
@@ -72,5 +75,8 @@ export function describeNothing(
   if (reports.length === 0 && exitCode !== 0)
     return `${shown}: ended with exit code ${exitCode} before it completed a training step. Fix that error, or let it run until its first step is complete`;
   if (reports.length === 0) return describeNoTensorFlow(program);
-  return `${shown}: loaded TensorFlow.js ${reports[0].version}, but ran no training step. Call optimizer.minimize, applyGradients, model.fit, trainOnBatch or variableGrads`;
+  return (
+    `${shown}: loaded TensorFlow.js ${reports[0].version}, but ran no training step. ` +
+    "Call optimizer.minimize, applyGradients, model.fit, trainOnBatch or variableGrads"
+  );
 }

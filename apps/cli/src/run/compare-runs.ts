@@ -8,8 +8,8 @@ export type RunDifference =
   | { readonly step: number; readonly kind: "missing"; readonly name: string };
 
 /**
- * Checks whether losses, gradients and updated weights of two runs are bitwise identical, in the order in which a step
- * computes them. Undefined if there is no difference.
+ * Returns the first difference between the losses, gradients and updated weights of two runs, compared bitwise in the
+ * order in which a step computes them. Undefined if there is none.
  */
 export function firstDifference(
   expected: readonly StepFigures[],

@@ -28,6 +28,8 @@ export function requireRoom(
   const kept = libraryBytes === 0 ? "" : ` besides ${formatTypedBytes(libraryBytes)} for kernels`;
   throw new RematError(
     "MEMORY_LIMIT",
-    `${name}: a step needs ${formatTypedBytes(peakBytes)} at its peak, and --memory leaves ${formatTypedBytes(roomBytes)}${kept}. Nothing was run. Use a smaller --batch${roomBytes === 0 ? "" : `, or --budget ${roomBytes}B`}.`,
+    `${name}: a step needs ${formatTypedBytes(peakBytes)} at its peak, ` +
+      `and --memory leaves ${formatTypedBytes(roomBytes)}${kept}. Nothing was run. ` +
+      `Use a smaller --batch${roomBytes === 0 ? "" : `, or --budget ${roomBytes}B`}.`,
   );
 }

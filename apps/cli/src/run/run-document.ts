@@ -157,7 +157,8 @@ export function describeVerification(verification: Verification): string {
     lines.push(`verify: two baseline runs differ: ${describePlace(stockDiffers)}. Nothing after that can be compared.`);
   if (isEqual)
     lines.push(
-      `verify: bitwise identical to the baseline${stockDiffers === undefined ? "" : " until then"}: ${steps} losses and ${tensors} gradients and weights over ${steps} steps.`,
+      `verify: bitwise identical to the baseline${stockDiffers === undefined ? "" : " until then"}: ` +
+        `${steps} losses and ${tensors} gradients and weights over ${steps} steps.`,
     );
   else if (difference !== undefined)
     lines.push(

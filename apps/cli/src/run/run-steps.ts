@@ -66,7 +66,10 @@ function requireStart({ maxResidentBytes, predictedPeakBytes = 0, source }: Step
   if (maxResidentBytes === undefined || residentBytes <= maxResidentBytes) return;
   throw new RematError(
     "MEMORY_LIMIT",
-    `${source.name}: libraries alone take ${formatTypedBytes(residentBytes)}, and --memory is ${formatTypedBytes(maxResidentBytes)}. Nothing was run. Pass at least --memory ${residentBytes + predictedPeakBytes}B --reserve ${residentBytes}B for a step of ${formatTypedBytes(predictedPeakBytes)}.`,
+    `${source.name}: libraries alone take ${formatTypedBytes(residentBytes)}, ` +
+      `and --memory is ${formatTypedBytes(maxResidentBytes)}. Nothing was run. ` +
+      `Pass at least --memory ${residentBytes + predictedPeakBytes}B --reserve ${residentBytes}B for a step of ` +
+      `${formatTypedBytes(predictedPeakBytes)}.`,
   );
 }
 
@@ -80,7 +83,10 @@ function requireResident({ maxResidentBytes, predictedPeakBytes = 0, source }: S
   const reserveBytes = residentBytes - predictedPeakBytes;
   throw new RematError(
     "MEMORY_LIMIT",
-    `${source.name}: stopped after step ${step + 1}: the process uses ${formatTypedBytes(residentBytes)}, and --memory is ${formatTypedBytes(maxResidentBytes)}. Tensors need ${formatTypedBytes(predictedPeakBytes)}. Pass --reserve ${reserveBytes}B, or a smaller --batch.`,
+    `${source.name}: stopped after step ${step + 1}: ` +
+      `${formatTypedBytes(residentBytes)} resident of ${formatTypedBytes(maxResidentBytes)}, ` +
+      `${formatTypedBytes(reserveBytes)} of it besides ${formatTypedBytes(predictedPeakBytes)} of tensors. ` +
+      `Pass --reserve ${reserveBytes}B, or a smaller --batch.`,
   );
 }
 

@@ -17,7 +17,7 @@ export interface StepMeasurement {
   readonly cpuMs: number;
   readonly ops: number;
   readonly recomputedOps: number;
-  /** Those of the recomputed ops whose results were accessed outside the plan. */
+  /** The part of `recomputedOps` whose results were accessed outside the plan. */
   readonly recomputedOnTouch: number;
   /** Bytes offloaded in the last step. */
   readonly offloadedBytes: number;

@@ -8,8 +8,8 @@ export type Machine = Pick<DeviceSpec, "name" | "memoryBytes" | "oneDnn">;
 
 /**
  * Returns the machine for steps whose tensors are on a device, named as in a trace (`cpu` by default): the memory
- * available to a process there, and the library of its CPU. For a GPU, the memory is from NVIDIA's driver, or undefined
- * if that reports none, or GPUs that differ.
+ * available to a process there, and the library of its CPU. For a GPU, the memory is from NVIDIA's driver. It is
+ * undefined if the driver reports no GPU, or GPUs that differ.
  */
 export function thisMachine(device = "cpu"): Machine {
   if (deviceKind(device) !== "cpu") {

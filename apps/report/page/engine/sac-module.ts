@@ -47,7 +47,7 @@ export class SacModule {
     return sacColumns(this.stats, this.order, opCount);
   }
 
-  /** Points at equal distances of memory, without those whose budget is below what must be stored. */
+  /** Points at equal distances of memory. Points whose budget is below the memory that must be stored are left out. */
   async optimalCurve(): Promise<readonly TradeOffPoint[]> {
     if (this.optimum !== undefined) return this.optimum;
     const totalMs = this.stats.runtimesMs.reduce((sum, ms) => sum + ms, 0);

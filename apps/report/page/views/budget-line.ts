@@ -70,7 +70,9 @@ export function budgetLine({ store, overview }: PageContext): {
     plan,
     element: button(
       plan.overhead === 0 ? "No slowdown" : `+${formatOverhead(plan.overhead)}`,
-      `The smallest plan found for ${plan.allowedOverhead === 0 ? "no slowdown" : `at most ${formatOverhead(plan.allowedOverhead)} more time`}: ${formatBytes(plan.peakBytes)}`,
+      "The smallest plan found " +
+        `for ${plan.allowedOverhead === 0 ? "no slowdown" : `at most ${formatOverhead(plan.allowedOverhead)} more time`}: ` +
+        `${formatBytes(plan.peakBytes)}`,
       () => set(plan.peakBytes),
     ),
   }));

@@ -59,13 +59,15 @@ export function mountExplorer({ engine, overview, store }: PageContext): HTMLEle
     h(
       "p",
       { class: "note" },
-      "Enter or a click selects a module in all charts. A second one, or a double click, zooms into it. Arrow keys move. Memory is the size of its ops' results in the forward pass, time is forward and backward.",
+      "Enter or a click selects a module in all charts. A second one, or a double click, zooms into it. " +
+        "Arrow keys move. Memory is the size of its ops' results in the forward pass, time is forward and backward.",
     ),
   );
 
   /** Begins with the visible text of the cell, so that voice control can find it. */
   const label = ({ node }: ExplorerCell, seen: readonly string[]): string =>
-    `${seen.map((text) => `${text} `).join("")}– ${node.fqn}, ${node.kind}, ${formatBytes(node.memoryBytes)}, ${formatMs(node.forwardMs + node.backwardMs)}, ${node.opCount} ops`;
+    `${seen.map((text) => `${text} `).join("")}– ${node.fqn}, ${node.kind}, ${formatBytes(node.memoryBytes)}, ` +
+    `${formatMs(node.forwardMs + node.backwardMs)}, ${node.opCount} ops`;
   const choose = (fqn: string): void => {
     if (store.state.module === fqn) store.update({ root: fqn });
     else store.update({ module: fqn });

@@ -27,7 +27,9 @@ export function mountLives(model: TimelineModel): { readonly element: HTMLElemen
 
   const opName = (op: number): string => names[ops.name[op]] ?? "";
   const tell = (life: StorageLife): string =>
-    `${formatBytes(life.bytes)} ${labelCategory(life.category).toLowerCase()}${life.tensor === undefined ? "" : `, ${life.tensor}`}${life.module === undefined ? "" : `, ${life.module}`}: ${describeStorageLife(life, opName)}`;
+    `${formatBytes(life.bytes)} ` +
+    `${labelCategory(life.category).toLowerCase()}${life.tensor === undefined ? "" : `, ${life.tensor}`}${life.module === undefined ? "" : `, ${life.module}`}: ` +
+    `${describeStorageLife(life, opName)}`;
   const follow = (life: StorageLife): void => {
     const room = Math.max(4, Math.round(0.05 * (life.freedBefore - life.bornAt)));
     model.show({ from: life.bornAt - room, to: life.freedBefore + room });

@@ -100,7 +100,8 @@ export function mountOpsTable(context: PageContext): HTMLElement {
         const all = overview.ops.count;
         fill(
           status,
-          `${found.rows.length.toLocaleString("en")} of ${all.toLocaleString("en")} ops${module === "" ? "" : ` in ${module}`}: ${formatBytes(found.memoryBytes)}, ${formatMs(found.runtimeMs)}`,
+          `${found.rows.length.toLocaleString("en")} of ${all.toLocaleString("en")} ` +
+            `ops${module === "" ? "" : ` in ${module}`}: ${formatBytes(found.memoryBytes)}, ${formatMs(found.runtimeMs)}`,
         );
         reveal();
       },
@@ -160,7 +161,10 @@ export function mountOpsTable(context: PageContext): HTMLElement {
     h(
       "p",
       { class: "note" },
-      "Memory: size of the new results of an op. MSPS: memory freed per second of recomputation. Freed and recomputed: shares of memory and of the forward pass up to this op in greedy order. Policy: what the budget above does with it. Plan: whether the shown plan keeps its results, frees them early, offloads or recomputes them.",
+      "Memory: size of the new results of an op. MSPS: memory freed per second of recomputation. " +
+        "Freed and recomputed: shares of memory and of the forward pass up to this op in greedy order. Policy: " +
+        "what the budget above does with it. Plan: whether the shown plan keeps its results, frees them early, " +
+        "offloads or recomputes them.",
     ),
   );
 }

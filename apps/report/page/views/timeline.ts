@@ -155,7 +155,8 @@ function legendParts(model: TimelineModel): readonly HTMLElement[] {
     h(
       "span",
       { class: "note" },
-      `${whose}${isPlan ? `Under the plan${others}. Dashed: as recorded.${model.freedEarly === undefined ? "" : " Dotted: early release, without recomputation."} ` : ""}The line is the peak within each op. Drag to zoom, or hold Ctrl and turn the wheel.`,
+      `${whose}${isPlan ? `Under the plan${others}. Dashed: as recorded.${model.freedEarly === undefined ? "" : " Dotted: early release, without recomputation."} ` : ""}The ` +
+        "line is the peak within each op. Drag to zoom, or hold Ctrl and turn the wheel.",
     ),
   ];
 }

@@ -132,7 +132,8 @@ function readHead(bytes: Uint8Array): Head {
   if (head?.format !== reportFormat)
     throw new RematError(
       "REPORT_DATA",
-      `report: expected data of format ${reportFormat}, found ${JSON.stringify(head?.format ?? null)}. Open it with the remat version that wrote it, or create it again.`,
+      `report: expected data of format ${reportFormat}, found ${JSON.stringify(head?.format ?? null)}. ` +
+        "Open it with the remat version that wrote it, or create it again.",
     );
   return head;
 }

@@ -252,7 +252,8 @@ function givenPlan(
   if (plan.ops.length !== planned.ops.count || plan.subject.kind !== "trace")
     throw new RematError(
       "REPORT_PLAN_MISMATCH",
-      `${name}: the plan is for ${plan.subject.kind === "trace" ? `a run of ${plan.ops.length} ops` : "a graph"}, and the run has ${planned.ops.count}. Name the run that was planned, with the same batch and loss.`,
+      `${name}: the plan is for ${plan.subject.kind === "trace" ? `a run of ${plan.ops.length} ops` : "a graph"}, ` +
+        `and the run has ${planned.ops.count}. Name the run that was planned, with the same batch and loss.`,
     );
   const memory = holdPlan(planned, plan);
   const fates = planFates(planned, plan);

@@ -26,7 +26,9 @@ export function planAsTrace(plan: Plan): Trace {
 }
 
 const notes = [
-  "Made from a plan alone: sizes follow from the shapes in the plan. Unlisted memory (weights, inputs, scratch memory of kernels) fills the rest of its peak and is always live. Ops have no times. To see them, name the run and compare it with the plan.",
+  "Made from a plan alone: sizes follow from the shapes in the plan. " +
+    "Unlisted memory (weights, inputs, scratch memory of kernels) fills the rest of its peak and is always live. " +
+    "Ops have no times. To see them, name the run and compare it with the plan.",
 ];
 
 class PlanReplay {

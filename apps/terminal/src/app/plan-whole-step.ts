@@ -38,7 +38,10 @@ export async function planWholeStep(
     });
     if (!("infeasible" in found)) return { kind: "stepPlanned", trace, plan: found.plan, reason: undefined };
     const { isProven, smallestFoundBytes, lowerBoundBytes, occurrence } = found.infeasible;
-    const reason = `${isProven ? "Nothing fits" : "No plan was found within"} ${formatPercent(budgetShare)} of the peak. The smallest found needs ${formatBytes(smallestFoundBytes)}, and ${formatOccurrence(occurrence)} alone needs ${formatBytes(lowerBoundBytes)}.`;
+    const reason =
+      `${isProven ? "Nothing fits" : "No plan was found within"} ${formatPercent(budgetShare)} of the peak. ` +
+      `The smallest found needs ${formatBytes(smallestFoundBytes)}, ` +
+      `and ${formatOccurrence(occurrence)} alone needs ${formatBytes(lowerBoundBytes)}.`;
     return { kind: "stepPlanned", trace, plan: undefined, reason };
   } catch (error) {
     return { kind: "stepPlanned", trace, plan: undefined, reason: (error as Error).message };
@@ -59,6 +62,7 @@ async function planForTorch(
   const reason =
     found === undefined
       ? `No plan for torch.utils.checkpoint was found within ${share} of the peak. The smallest found needs ${told(least)}.`
-      : `torch.utils.checkpoint on ${describeCheckpointed(found.policy)} needs ${told(found)}. ${shell`remat plan --budget ${budgetShare} --pytorch-policy policy.json`} writes the policy.`;
+      : `torch.utils.checkpoint on ${describeCheckpointed(found.policy)} needs ${told(found)}. ` +
+        `${shell`remat plan --budget ${budgetShare} --pytorch-policy policy.json`} writes the policy.`;
   return { kind: "stepPlanned", trace, plan: undefined, reason };
 }

@@ -77,7 +77,9 @@ export function drawBody(views: readonly View[], state: AppState, area: Area): D
 
 /** A plain message, cut to the available space. */
 function drawTooSmall(width: number, height: number, glyphs: Glyphs): DrawnScreen {
-  const text = `This terminal has ${width} columns and ${height} rows; remat needs ${smallestScreen.columns} by ${smallestScreen.rows}. Make it larger, or run remat ui --once. q quits.`;
+  const text =
+    `This terminal has ${width} columns and ${height} rows; ` +
+    `remat needs ${smallestScreen.columns} by ${smallestScreen.rows}. Make it larger, or run remat ui --once. q quits.`;
   const fit = (line: string): Line => fitLine([{ text: line }], width, glyphs);
   const lines = wrapText(text, Math.max(1, width)).slice(0, height).map(fit);
   return {

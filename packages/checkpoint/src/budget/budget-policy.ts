@@ -239,7 +239,8 @@ export class BudgetPolicy implements Policy {
     const { predicted, subject } = unfit.plan;
     warnOnce(
       "PLAN_OVER_BUDGET",
-      `the plan for '${subject.name}' has a peak of ${formatTypedBytes(predicted.peakBytes)}, over the budget of ${formatTypedBytes(budgetBytes)}, so it is ignored. Raise the budget, or plan again within it.`,
+      `the plan for '${subject.name}' has a peak of ${formatTypedBytes(predicted.peakBytes)}, ` +
+        `over the budget of ${formatTypedBytes(budgetBytes)}, so it is ignored. Raise the budget, or plan again within it.`,
     );
   }
 

@@ -24,7 +24,10 @@ export class ExceededWatch {
   look(peakBytes: number, budgetBytes: number, op: () => string): void {
     const exceeded = this.note(peakBytes, budgetBytes, op);
     if (exceeded === undefined) return;
-    const message = `memory reached ${formatTypedBytes(peakBytes)} in ${exceeded.op}, ${formatBytes(peakBytes - budgetBytes)} over the budget of ${formatBytes(budgetBytes)}. Raise the budget, or use a smaller batch.`;
+    const message =
+      `memory reached ${formatTypedBytes(peakBytes)} in ${exceeded.op}, ` +
+      `${formatBytes(peakBytes - budgetBytes)} over the budget of ${formatBytes(budgetBytes)}. ` +
+      "Raise the budget, or use a smaller batch.";
     if (this.isStrict) throw new BudgetError(message, peakBytes, exceeded.op);
     warnOnce("BUDGET_EXCEEDED", message);
   }

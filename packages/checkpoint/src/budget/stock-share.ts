@@ -1,7 +1,7 @@
 import { Phase, type Trace } from "@remat/trace";
 import { forwardSequenceOfTrace, isOpAt, type OpSequence, type RunOp } from "../plan/op-sequence.js";
 
-/** The most kinds of passes to measure without evidence that they need more than others. */
+/** Maximum number of kinds of passes to measure if nothing suggests that they need more than others. */
 const mostKinds = 16;
 /** How many known passes in a row to measure while looking for an unknown one. */
 const mostKnown = 3;
@@ -32,7 +32,7 @@ interface MeasuredPass {
  * Measures the peak of unmodified TensorFlow.js, which a budget in percent refers to.
  *
  * It measures the first pass for each set of gradients. If a pass would need more than the known ones, or does not fit
- * and began like none of them, it measures the next passes until one of that kind has run. For known kinds it adds
+ * and began like none of them, it measures the next passes until a pass of that kind has run. For known kinds it adds
  * their measured increase to the bytes alive when a pass begins.
  *
  * @internal

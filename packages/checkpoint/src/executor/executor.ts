@@ -222,7 +222,8 @@ export class Executor implements DispatchObserver, DispatchInterceptor, Dispatch
     if (this.ledger === undefined || name === current) return;
     throw new RematError(
       "BACKEND_UNSUPPORTED",
-      `the backend changed from '${current}' to '${name}' during a forward and backward pass, and evicted data is on '${current}'. Switch backends before or after the pass.`,
+      `the backend changed from '${current}' to '${name}' during a forward and backward pass, ` +
+        `and evicted data is on '${current}'. Switch backends before or after the pass.`,
     );
   }
 

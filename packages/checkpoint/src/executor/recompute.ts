@@ -83,5 +83,6 @@ function recipesBehind(buffer: StoredBuffer): { recipes: Set<Recipe>; readers: M
 const evictedForGood = ({ bytes }: StoredBuffer): RematError =>
   new RematError(
     "VALUE_GONE",
-    `the step reads ${formatBytes(bytes)} of random values that the plan freed and that cannot be recomputed. The step differs from the planned one: plan it again.`,
+    `the step reads ${formatBytes(bytes)} of random values that the plan freed and that cannot be recomputed. ` +
+      "The step differs from the planned one: plan it again.",
   );

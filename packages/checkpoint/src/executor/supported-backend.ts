@@ -15,6 +15,7 @@ export function checkBackend(): void {
   const choices = nameBackends((other) => isKnown(other.residency));
   throw new RematError(
     "BACKEND_UNSUPPORTED",
-    `recomputation is not supported on the backend '${name}': ${residency.unknown}. Select ${choices} with selectBackend(), or use releaseEarly(), which works on every backend.`,
+    `recomputation is not supported on the backend '${name}': ${residency.unknown}. ` +
+      `Select ${choices} with selectBackend(), or use releaseEarly(), which works on every backend.`,
   );
 }

@@ -46,7 +46,8 @@ export function verifyReplay(recipe: Recipe, into: readonly (DataId | undefined)
   if (differs < 0) return;
   throw new RematError(
     "REPLAY_DIFFERS",
-    `${recipe.kernel} returned other values when it ran again on the same inputs, so it cannot be recomputed. Remove declarePure(${JSON.stringify(recipe.kernel)}); if the kernel is the backend's own, report a bug.`,
+    `${recipe.kernel} returned other values when it ran again on the same inputs, so it cannot be recomputed. ` +
+      `Remove declarePure(${JSON.stringify(recipe.kernel)}); if the kernel is the backend's own, report a bug.`,
   );
 }
 

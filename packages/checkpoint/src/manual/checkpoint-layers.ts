@@ -54,7 +54,8 @@ export function checkpointLayers(
     tracker.close();
     throw new RematError(
       "NO_LAYERS",
-      `no layer or group of '${root.fqn}' matches '${pattern}'. Use one of ${names.slice(0, 20).join(", ")}${names.length > 20 ? `, and ${names.length - 20} more` : ""}.`,
+      `no layer or group of '${root.fqn}' matches '${pattern}'. ` +
+        `Use one of ${names.slice(0, 20).join(", ")}${names.length > 20 ? `, and ${names.length - 20} more` : ""}.`,
     );
   }
   let running: { readonly fqn: string; readonly block: Block } | undefined;

@@ -227,7 +227,8 @@ export class OnlinePolicy implements Policy {
       ? `Nothing can be evicted during an update, so ${nothingLessDoes()}. Raise the budget to ${room} or more, or keep fewer other tensors.`
       : `Raise the budget to ${room} or more (a later op may need more), pass a plan, which may need less, or use a smaller batch.`;
     throw new BudgetError(
-      `${current} needs ${formatBytes(bytes)} besides ${formatBytes(meter.liveBytes)} that cannot be evicted, more than the budget of ${formatBytes(budgetBytes)}. ${advice}`,
+      `${current} needs ${formatBytes(bytes)} besides ${formatBytes(meter.liveBytes)} that cannot be evicted, ` +
+        `more than the budget of ${formatBytes(budgetBytes)}. ${advice}`,
       needed,
       current,
     );

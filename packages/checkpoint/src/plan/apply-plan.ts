@@ -191,7 +191,9 @@ const leftPlan = (
 ): RematError =>
   new RematError(
     "PLAN_MISMATCH",
-    `op ${op} differs from the plan for '${name}'${planCount > 1 ? `, the closest of ${planCount} plans` : ""}: expected ${planned === undefined ? "no more ops" : formatOccurrence(planned)}, found ${formatOccurrence(found)}. Plan this step again, or pass { onMismatch: "store" } to continue without recomputation.`,
+    `op ${op} differs from the plan for '${name}'${planCount > 1 ? `, the closest of ${planCount} plans` : ""}: ` +
+      `expected ${planned === undefined ? "no more ops" : formatOccurrence(planned)}, ` +
+      `found ${formatOccurrence(found)}. Plan this step again, or pass { onMismatch: "store" } to continue without recomputation.`,
   );
 
 /**
@@ -219,12 +221,14 @@ function checkSubject(plan: Plan | undefined): void {
   if (typeof subject !== "object" || subject === null)
     throw new RematError(
       "PLAN_SUBJECT",
-      `expected a plan, found ${plan === null ? "null" : `${typeof plan} without a subject`}. Read a plan's file with readPlan, or make one with planCheckpointing.`,
+      `expected a plan, found ${plan === null ? "null" : `${typeof plan} without a subject`}. ` +
+        "Read a plan's file with readPlan, or make one with planCheckpointing.",
     );
   const { kind, framework = "tfjs", name } = (plan as Plan).subject;
   if (kind === "trace" && framework === "tfjs") return;
   throw new RematError(
     "PLAN_SUBJECT",
-    `the plan for '${name}' is for a ${kind}${kind === "trace" ? ` of ${framework}` : ""}, not for a TensorFlow.js step. Make one with remat plan or planCheckpointing.`,
+    `the plan for '${name}' is for a ${kind}${kind === "trace" ? ` of ${framework}` : ""}, ` +
+      "not for a TensorFlow.js step. Make one with remat plan or planCheckpointing.",
   );
 }

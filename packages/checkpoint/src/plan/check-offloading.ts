@@ -17,7 +17,8 @@ export function checkOffloading(plan: Plan | undefined): void {
   if (deviceKind(device) !== "cpu") return;
   throw new RematError(
     "BACKEND_UNSUPPORTED",
-    `the plan for '${plan.subject.name}' offloads, which saves nothing on the backend '${name}': it computes in host memory. Plan without a link, or pass { offloadsOnHost: true } (remat run --offload-on-host).`,
+    `the plan for '${plan.subject.name}' offloads, which saves nothing on the backend '${name}': ` +
+      "it computes in host memory. Plan without a link, or pass { offloadsOnHost: true } (remat run --offload-on-host).",
   );
 }
 

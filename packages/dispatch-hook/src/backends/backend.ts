@@ -89,7 +89,7 @@ export interface BackendPackage {
    * `npm install` is enough.
    */
   readonly built?: { readonly by: string; readonly as: NativePackage };
-  /** For a package for GPUs, the message and the advice if it found none and runs on the CPU. */
+  /** For a GPU package: the message and the advice if it found no GPU and runs on the CPU. */
   readonly withoutGpu?: { readonly reason: string; readonly fix: string };
 }
 

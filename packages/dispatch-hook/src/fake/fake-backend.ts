@@ -262,7 +262,8 @@ function beyondCounting(kernel: string, shape: readonly number[], dtype: DataTyp
   const where = module === undefined ? "" : ` (in module '${module}')`;
   return new RematError(
     "TENSOR_SIZE",
-    `${kernel} makes ${dtype}[${shape.join(",")}]${where}, ${bytes.toExponential(2)} B, more than the limit of 2^53 - 1. Look for a size in the model that is too large.`,
+    `${kernel} makes ${dtype}[${shape.join(",")}]${where}, ${bytes.toExponential(2)} B, ` +
+      "more than the limit of 2^53 - 1. Look for a size in the model that is too large.",
   );
 }
 

@@ -10,8 +10,8 @@ export interface WantedGradients {
 
 /**
  * A gradient function with results bitwise identical to that of TensorFlow.js in less time. Each has a file that
- * describes the original and the replacement, and on which backends and for which shapes results are identical and why.
- * Its test also compares special values. TensorFlow.js's function is recognized by its source text
+ * describes the original and the replacement. The file also explains on which backends and for which shapes results are
+ * identical, and why. Its test also compares special values. TensorFlow.js's function is recognized by its source text
  * (`gradients-of-tfjs.ts`), or by its actions (`acts-as-tfjs.ts`) if the test cases cover each branch that is replaced.
  *
  * @internal

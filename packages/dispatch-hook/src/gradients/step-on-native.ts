@@ -11,9 +11,9 @@ import type { ReplacedKernel } from "./kernel-replacement.js";
 
 /**
  * `Step` runs in the gradient of every ReLU. tfjs-node runs `IsNan`, fills an array of ones in JavaScript, and runs
- * `Fill`, `Greater`, a `Select` of those two, and a `Select` of that and x where x is NaN. Here, for `alpha` 0, the
- * result of `Greater` is cast: TensorFlow's `Cast` converts true and false to 1 and 0. The last `Select` is the same,
- * so NaNs keep their sign and payload. Other backends compute `Step` in one kernel.
+ * `Fill`, `Greater`, and a `Select` between ones and filled values. A last `Select` takes x where x is NaN. Here, for
+ * `alpha` 0, the result of `Greater` is cast: TensorFlow's `Cast` converts true and false to 1 and 0. The last `Select`
+ * is the same, so NaNs keep their sign and payload. Other backends compute `Step` in one kernel.
  *
  * @internal
  */

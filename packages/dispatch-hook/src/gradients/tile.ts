@@ -19,10 +19,10 @@ import type { ReplacedGradient } from "./replaced-gradient.js";
  * single segment, or the inputs of `AddN`.
  *
  * Results are bitwise identical on backends where one of these adds to zeros one after the other, as 32-bit numbers.
- * `UnsortedSegmentSum` does so on native without a GPU and on wasm. The one of cpu adds as 64-bit numbers, and that of
- * CUDA by atomics in any order. `AddN` does so on cpu, and on CUDA with up to nine inputs: TensorFlow's kernel is
- * `in1 + in2 + …` there, which nvcc compiles to a chain of `add.ftz.f32`, and that of `AddV2`, by which TensorFlow.js
- * adds two tensors, is a `FADD.FTZ` (read from the code for sm_80, sm_89 and sm_90 in TensorFlow 2.21).
+ * `UnsortedSegmentSum` does so on native without a GPU and on wasm. The cpu kernel adds 64-bit numbers, and the CUDA
+ * kernel adds by atomics in any order. `AddN` does so on cpu, and on CUDA with up to nine inputs. TensorFlow's CUDA
+ * kernel of `AddN` is `in1 + in2 + …`, which nvcc compiles to a chain of `add.ftz.f32`. The kernel of `AddV2`, by which
+ * TensorFlow.js adds two tensors, is a `FADD.FTZ` (read from the code for sm_80, sm_89 and sm_90 in TensorFlow 2.21).
  *
  * On webgl, webgpu and third-party backends they may add in parts. There the original runs, unless `reordered` is
  * requested, which uses one `Sum` if that is shorter.

@@ -4,9 +4,10 @@ import type { ReplacedKernel } from "./kernel-replacement.js";
 /**
  * tfjs-node makes TensorFlow run a `Cast` to the same dtype and a `Reshape` to the same shape, for which it also makes
  * a tensor with the shape. TensorFlow only passes on the input's buffer. The gradients of `Add` and `Sub` do this for
- * each operand with the sum's shape, those of `Mul` and the divisions cast their saved tensors, and that of ReLU casts
- * the result of `Step`. Here the output is on the input's data, like that of `Identity` on this backend. Nothing is
- * computed, so results are bitwise identical. On cpu, wasm, webgl and webgpu such kernels are already free.
+ * each operand with the sum's shape. The gradients of `Mul` and the divisions cast their saved tensors, and the
+ * gradient of ReLU casts the result of `Step`. Here the output is on the input's data, like that of `Identity` on this
+ * backend. Nothing is computed, so results are bitwise identical. On cpu, wasm, webgl and webgpu such kernels are
+ * already free.
  *
  * Only for float32, since int32 in TensorFlow.js may be the bytes of an image in TensorFlow.
  */

@@ -46,6 +46,8 @@ export class ReadGuard implements DispatchInterceptor, DataObserver {
 function readTooLate(reader: string, variable?: Tensor & { readonly name?: string }): RematError {
   return new RematError(
     "UPDATE_IN_BACKWARD",
-    `${reader} reads ${variable === undefined ? "a weight" : `the weight '${variable.name ?? variable.id}'`} after its update in the backward pass, so your gradient function would see the new value. Restore saved weights, and remove updateInBackward or save that tensor for the gradient.`,
+    `${reader} reads ${variable === undefined ? "a weight" : `the weight '${variable.name ?? variable.id}'`} after ` +
+      "its update in the backward pass, so your gradient function would see the new value. " +
+      "Restore saved weights, and remove updateInBackward or save that tensor for the gradient.",
   );
 }

@@ -73,7 +73,8 @@ export class BackwardUpdate implements UpdateTurns {
     if (!this.hasRun)
       throw new RematError(
         "UPDATE_IN_BACKWARD",
-        `${this.optimizer.getClassName()} of this TensorFlow.js version cannot update weights during the backward pass; 4.17 to 4.22 can. Remove updateInBackward.`,
+        `${this.optimizer.getClassName()} of this TensorFlow.js version cannot update weights during the backward ` +
+          "pass; 4.17 to 4.22 can. Remove updateInBackward.",
       );
     if (session.update.minimizer !== undefined) session.update.minimizer.isUpdated = true;
   }

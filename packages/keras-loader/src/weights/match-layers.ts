@@ -21,7 +21,8 @@ export function matchLayers(
     if (inFile.length < layers.length && first !== undefined) throw absent(first, first.name);
     throw new RematError(
       "KERAS_WEIGHTS_ABSENT",
-      `contains weights of ${inFile.length} layers (${shown(inFile.map(([name]) => name))}), and the model has ${layers.length} with weights (${shown(layers.map(({ layer }) => layer.name))}). ` +
+      `contains weights of ${inFile.length} layers (${shown(inFile.map(([name]) => name))}), ` +
+        `and the model has ${layers.length} with weights (${shown(layers.map(({ layer }) => layer.name))}). ` +
         "Use the weights of this model.",
     );
   }

@@ -27,7 +27,9 @@ export function matchInOrder(
   if (weights.length !== arrays.length)
     throw new RematError(
       "KERAS_WEIGHTS_ABSENT",
-      `${named(layer)} has ${weights.length} weights (${showWeights(weights)}), and the file has ${arrays.length} at ${path} (${arrays.map(({ name, shape }) => `${lastOf(name)} ${showShapes([shape])}`).join(", ")}). ` +
+      `${named(layer)} has ${weights.length} weights (${showWeights(weights)}), ` +
+        `and the file has ${arrays.length} at ${path} ` +
+        `(${arrays.map(({ name, shape }) => `${lastOf(name)} ${showShapes([shape])}`).join(", ")}). ` +
         nextStep,
     );
   return weights.map((weight, i) => {
@@ -35,7 +37,8 @@ export function matchInOrder(
     if (String(weight.shape) === String(array.shape)) return { weight, array };
     throw new RematError(
       "KERAS_WEIGHTS_SHAPE",
-      `${named(layer)} has ${lastOf(weight.originalName)} of shape ${showShapes([weight.shape])}, and the file has ${showShapes([array.shape])} at ${array.name}. ${nextStep}`,
+      `${named(layer)} has ${lastOf(weight.originalName)} of shape ${showShapes([weight.shape])}, ` +
+        `and the file has ${showShapes([array.shape])} at ${array.name}. ${nextStep}`,
     );
   });
 }

@@ -89,7 +89,8 @@ export function readManifestWeights(modelJson: object, read: (path: string) => U
     if (offset !== bytes.length)
       throw new RematError(
         "KERAS_WEIGHTS_FILE",
-        `${paths.join(", ")}: ${bytes.length} bytes, expected ${offset} for the manifest's ${weights.length} weights. Copy the whole files, or convert the model again with tensorflowjs_converter.`,
+        `${paths.join(", ")}: ${bytes.length} bytes, expected ${offset} for the manifest's ${weights.length} ` +
+          "weights. Copy the whole files, or convert the model again with tensorflowjs_converter.",
       );
     return ofGroup;
   });
@@ -100,7 +101,8 @@ function bytesOf({ name, shape, dtype, quantization }: io.WeightsManifestEntry):
   const stored: unknown = quantization?.dtype ?? dtype;
   if (typeof stored === "string" && Object.hasOwn(numberBytes, stored)) return numberBytes[stored]! * elementsOf(shape);
   throw refusal(
-    `weight ${name} of the manifest has dtype ${typeof stored === "string" ? stored.slice(0, 80) : excerpt(stored)}, expected one of ${Object.keys(numberBytes).join(", ")}`,
+    `weight ${name} of the manifest has dtype ${typeof stored === "string" ? stored.slice(0, 80) : excerpt(stored)}, ` +
+      `expected one of ${Object.keys(numberBytes).join(", ")}`,
   );
 }
 

@@ -119,7 +119,8 @@ function noneWorks(wanted: SelectBackendOptions, attempts: readonly BackendAttem
   const builds = tried.flatMap((name) => findPackage(name)?.built?.by ?? []);
   return new RematError(
     "NO_BACKEND",
-    `no backend works on this machine: ${reasons}. Install one of ${tried.join(", ")}${builds.length === 0 ? "" : `, or build one with ${builds.join(" or ")}`}.`,
+    `no backend works on this machine: ${reasons}. ` +
+      `Install one of ${tried.join(", ")}${builds.length === 0 ? "" : `, or build one with ${builds.join(" or ")}`}.`,
   );
 }
 

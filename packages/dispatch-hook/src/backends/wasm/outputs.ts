@@ -50,8 +50,8 @@ const softmax: Infer<{ logits: TensorInfo }> = ({ logits }, _, call) => {
 };
 
 /**
- * Kernels whose results have another dtype on the wasm backend than on cpu, and so another size, and those that support
- * fewer dtypes.
+ * Kernels whose results have another dtype, and so another size, on wasm than on cpu. Also kernels that support fewer
+ * dtypes.
  */
 export const wasmOutputs: InferTable = {
   ...Object.fromEntries(

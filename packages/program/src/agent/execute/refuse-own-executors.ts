@@ -21,7 +21,9 @@ export function refuseOwnExecutors(ordered: readonly string[]): void {
     () => {
       throw new RematError(
         "TWO_BUDGETS",
-        `${name}: the program sets its own budget or plan, and \`${shell`remat exec ${shell.words(ordered)}`}\` sets another. Remove ${name} from the program, or run it with \`node\` alone or \`remat exec --early-release\`.`,
+        `${name}: the program sets its own budget or plan, ` +
+          `and \`${shell`remat exec ${shell.words(ordered)}`}\` sets another. ` +
+          `Remove ${name} from the program, or run it with \`node\` alone or \`remat exec --early-release\`.`,
       );
     },
   ]);
