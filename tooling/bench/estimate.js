@@ -1,5 +1,5 @@
-// From a model's code to statistics, greedy orders and two-segment fits of all its modules: warm in one process, and
-// cold as a whole process of `remat estimate`.
+// Measures the time from a model's code to statistics, greedy orders and two-segment fits of all its modules: warm in one
+// process, and cold as a whole process of `remat estimate`.
 // Usage: node tooling/bench/estimate.js [transformer|gpt-2|gpt-3 …]
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { greedyOrder, sacStats, tradeOff } from "@remat/sac-core";

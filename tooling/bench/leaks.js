@@ -1,7 +1,7 @@
-// Cost of watching for leaks: steps of a tiny model on cpu, with no leak and with one leaking tensor; of MobileNetV2 at
-// batch 8 on native, if NATIVE_APP names a folder that has it; and heap growth over a million steps. CPU times are
-// measured in the order unmodified, watched, watched, unmodified, so that other work on the machine affects both
-// equally.
+// Measures the cost of watching for leaks: in steps of a tiny model on cpu, with no leak and with one leaking tensor, and
+// in steps of MobileNetV2 at batch 8 on native, if NATIVE_APP names a folder that has it. Also measures heap growth over a
+// million steps. CPU times are measured in the order unmodified, watched, watched, unmodified, so that other work on the
+// machine affects both equally.
 // Usage: node tooling/bench/leaks.js [tiny] [leaking] [million] [native]
 // The default is all but million.
 import { existsSync, readFileSync } from "node:fs";

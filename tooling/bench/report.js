@@ -1,5 +1,5 @@
-// The report: size of its app, of ResNet-50's report and of one with a million ops; how long the latter takes to open,
-// and its frame times while panning, in a headless Chromium without a GPU.
+// Measures the size of the report's app, of ResNet-50's report, and of a report with a million ops. Also measures how
+// long the largest one takes to open, and its frame times while panning, in a headless Chromium without a GPU.
 // Usage: node tooling/bench/report.js [ops]
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -70,7 +70,7 @@ async function inBrowser(name, url) {
       const start = performance.now();
       await page.goto(url, { waitUntil: "commit" });
       await page.waitForSelector("html[data-ready] canvas.chart", { timeout: 60_000 });
-      // It is visible one frame later.
+      // The chart is visible one frame later.
       await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
       opened.push(performance.now() - start);
       used.push((await browserCpuMs()) - cpu);

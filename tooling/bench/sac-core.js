@@ -1,5 +1,5 @@
-// Statistics, greedy order, trade-off curve and two-segment fit of every module of a trace of a million ops in a
-// thousand modules, nested three deep; and of half as many ops, to check that time grows linearly.
+// Measures statistics, greedy order, trade-off curve and two-segment fit of every module of a trace of a million ops in a
+// thousand modules, nested three deep. Does the same with half as many ops, to check that time grows linearly.
 // Usage: node tooling/bench/sac-core.js [ops [modules]]
 import { greedyOrder, sacStats, tradeOff } from "@remat/sac-core";
 import { largeTrace } from "./src/large-trace.js";

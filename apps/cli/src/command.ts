@@ -182,7 +182,6 @@ export interface CommandEntry {
   readonly load: () => Promise<Command>;
 }
 
-/** Returns the name of a command. */
 export function nameOfEntry({ usage }: Pick<CommandEntry, "usage">): string {
   return usage.split(" ")[0];
 }

@@ -23,7 +23,7 @@ export function lackOfDescriptors(error: unknown, limit: () => number = openFile
 function openFilesLimit(): number {
   try {
     const { report } = process;
-    // Otherwise it would look up host names.
+    // Otherwise the report would look up host names.
     (report as { excludeNetwork?: boolean }).excludeNetwork = true;
     const { userLimits } = report.getReport() as {
       readonly userLimits?: { readonly open_files?: { readonly soft?: number | string } };

@@ -75,7 +75,6 @@ function reading<T>(path: string, read: () => T): T {
   }
 }
 
-/** Returns the importer of a source. */
 export function importerOf<Kind extends SourceKind>(
   source: Pick<ModelSource<Kind>, "gives" | "importer">,
 ): Extract<Importer, { readonly gives: Kind }> {
@@ -88,7 +87,6 @@ export function importerOf<Kind extends SourceKind>(
   return importer as Extract<Importer, { readonly gives: Kind }>;
 }
 
-/** Returns whether a source is of this kind. */
 export function isOf<Kind extends SourceKind>(source: ModelSource, kind: Kind): source is ModelSource<Kind> {
   return source.gives === kind;
 }

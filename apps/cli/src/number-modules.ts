@@ -6,7 +6,7 @@ const containers: ReadonlySet<string> = new Set(["sequential_", "model"]);
 
 /**
  * Returns a trace whose unnamed modules are numbered from 1. tfjs-layers keeps counting across the models of a process,
- * so that the same model would have different names each time.
+ * so the same model would otherwise have different names each time.
  */
 export function withModulesNumbered(trace: Trace): Trace {
   const numbersOf = new Map<string, Set<number>>();

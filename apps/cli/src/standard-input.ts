@@ -13,9 +13,9 @@ import { UsageError } from "./usage-error.js";
 const typed = new Map<string, string>();
 
 /**
- * Calls `use` with the targets, after replacing `-` by a file with the content of standard input, and a pipe, such as a
- * shell's `<(command)`, by a file with its content. Models are read more than once and by other processes. The files
- * are deleted afterwards.
+ * Calls `use` with the targets. Before, it replaces `-` by a file with the content of standard input, and a pipe (such
+ * as a shell's `<(command)`) by a file with its content. Models are read more than once and by other processes. The
+ * files are deleted afterwards.
  *
  * @throws UsageError if there is nothing to read, or if it is requested twice
  */

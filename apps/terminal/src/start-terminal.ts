@@ -6,7 +6,9 @@ import type { TerminalOptions } from "./app/run-terminal.js";
  *
  * @throws the error that ended it, after the terminal is restored
  * @example
- * await startTerminal({ targets: ["run.remat.jsonl"], open, examples: [], device: "a100", env: process.env, stdin: process.stdin, stdout: process.stdout, folder: "." });
+ * const { env, stdin, stdout } = process;
+ * const targets = ["run.remat.jsonl"];
+ * await startTerminal({ targets, open, examples: [], device: "a100", env, stdin, stdout, folder: "." });
  */
 export async function startTerminal(options: TerminalOptions): Promise<void> {
   // React reads this when it is loaded. Its development mode is several times slower.

@@ -7,8 +7,8 @@ import { label } from "./layer-note.js";
 export const innerLayerFields: readonly string[] = ["layer", "cell", "cells"];
 
 /**
- * Rejects activity regularizers other than Keras' own, and those of a layer in a wrapper. Depending on shapes, Keras
- * applies the latter for each step or for all together.
+ * Rejects activity regularizers other than Keras' own. Also rejects those of a layer in a wrapper, which Keras applies
+ * for each step or for all steps together, depending on shapes.
  */
 export function checkPenalties(className: string, name: string, config: JsonObject): void {
   const regularizer = config["activity_regularizer"];

@@ -35,8 +35,8 @@ export function isRegistered(className: string): boolean {
 export type Derive = (cls: LayerClass, config: JsonObject) => LayerClass;
 
 /**
- * Returns the class to load a file with: that of tfjs-layers or the user, supplied if it is missing, corrected if it is
- * wrong.
+ * Returns the class to load a file with: the class of tfjs-layers or of the user. If that is missing, this package
+ * supplies it. If it is wrong, this package corrects it.
  */
 function registrationOf(className: string, derive: Derive): Registration | undefined {
   const Activation = isRegistered(className) ? undefined : suppliedActivation(className);

@@ -62,7 +62,7 @@ export function functionName(entry: JsonObject): string {
 
 /**
  * Reads the call of a function. Keras 2 writes its first argument as the layer's input and the others by name. Keras 3
- * writes the arguments of the call there, and those of the constructor in the configuration.
+ * writes the arguments of the call in its node, and those of the constructor in the configuration.
  *
  * @throws RematError `KERAS_CALL_UNSUPPORTED` naming the argument that the operation does not support
  */

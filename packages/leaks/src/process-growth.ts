@@ -78,8 +78,8 @@ export class ProcessMemory {
 }
 
 /**
- * Returns the parts of a process that grew between each two of its last four samples, with the latest growth per period
- * at least half of that before.
+ * Returns the parts of a process that grew between each two of its last four samples. The latest growth per period must
+ * be at least half of the growth before.
  */
 export function judgeProcess(samples: readonly ProcessSample[]): readonly Omit<ProcessGrowth, "period">[] {
   const last = samples.slice(-4);

@@ -45,7 +45,7 @@ export function patchModelRuns(model: Container, run: RunModel, patches: PatchSe
       (data, ...more) =>
         run(undefined, () => original.call(executable, data, ...more)),
   );
-  // Each `evaluate` makes a new one, but `evaluateDataset` may reuse an existing one.
+  // Each `evaluate` makes a new test function, but `evaluateDataset` may reuse an existing one.
   const patchTest = () =>
     patches.patch(
       executable,

@@ -51,6 +51,6 @@ function remove(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true });
   } catch {
-    // It may belong to another user.
+    // The folder may belong to another user.
   }
 }

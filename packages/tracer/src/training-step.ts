@@ -196,9 +196,9 @@ function asCompiled(definition: ModelDefinition, { makeTargets, hasOwnOptimizer 
 }
 
 /**
- * Passes on the gradients that `minimize` of this optimizer computes. Returns a function that ends it. It does not wrap
- * `applyGradients`: an outer one could read gradients after the update, so they would be kept until its end and the
- * step would differ from the planned one.
+ * Passes on the gradients that `minimize` of this optimizer computes. Returns a function that ends it. `applyGradients`
+ * is not wrapped: a wrapper could read gradients after the update. They would then be kept until its end, and the step
+ * would differ from the planned one.
  */
 function showGradients(optimizer: tf.Optimizer, show: (grads: Record<string, tf.Tensor>) => void): () => void {
   const own = Object.getOwnPropertyDescriptor(optimizer, "computeGradients");

@@ -2,7 +2,6 @@ import { spawn, spawnSync } from "node:child_process";
 import { createServer } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** Starts a Redis server in `folder`. */
 export async function startRedis(folder) {
   const port = await freePort();
   const process = spawn(

@@ -34,7 +34,6 @@ const priced = (trace: Trace): Trace => priceTrace(trace, deviceSpec(defaultDevi
 
 let panel: ReturnType<typeof showMemory> | undefined;
 
-/** Removes the panel. */
 export function closePanel(): void {
   panel?.close();
   panel = undefined;

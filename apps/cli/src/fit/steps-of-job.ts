@@ -16,7 +16,7 @@ export interface FitJob {
 }
 
 /**
- * Returns the steps of a model, or those extrapolated from recorded runs.
+ * Returns the steps of a model, or steps extrapolated from recorded runs.
  *
  * @throws UsageError if files of both kinds are named, or several models; any error in loading them
  */

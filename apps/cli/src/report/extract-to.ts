@@ -8,8 +8,8 @@ import { writeFor } from "../output.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
 /**
- * Writes the contents of a report: the run itself to a `.remat.jsonl` (or `.gz`) file; to any other file or the
- * terminal, the summary, plans, comparison and environment as JSON.
+ * Writes the contents of a report. A `.remat.jsonl` (or `.gz`) file gets the run itself. Any other file or the terminal
+ * gets the summary, plans, comparison and environment as JSON.
  */
 export async function extractTo(path: string, output: string | undefined, io: ConsoleIo): Promise<void> {
   let page: string;

@@ -13,8 +13,8 @@ export interface PlanAtHand {
 }
 
 /**
- * Returns the command for a step with a plan: to run the step under the plan, or if the plan is for another step, to
- * make one for this.
+ * Returns the command for a step with a plan: one that runs the step under the plan. If the plan is for another step,
+ * the command makes a plan for this one.
  */
 export function commandToFollow(given: Given, trace: Trace, { plan, path }: PlanAtHand): ShellCode | undefined {
   const budget = formatExactBytes(plan.origin.budgetBytes);

@@ -25,7 +25,7 @@ export function exportSvg(name: string, svg: string): void {
 /** Saves a picture with twice the resolution of the screen, for print. */
 export async function exportPng(name: string, svg: string): Promise<void> {
   const image = new Image();
-  // Not a blob URL: a page opened from a file may only draw its own data.
+  // A page opened from a file may only draw its own data, so this is not a blob URL.
   image.src = `data:image/svg+xml;base64,${base64(svg)}`;
   await image.decode();
   const canvas = document.createElement("canvas");

@@ -8,7 +8,7 @@ import type { TraceDocument } from "./trace-document.js";
 export interface Run {
   /** The trace as it is shown, under the current settings. */
   readonly document: TraceDocument;
-  /** As it was opened, to compare the settings with. */
+  /** The trace as it was opened, to compare the settings with. */
   readonly opened: TraceDocument;
   /** Under the same settings as {@link document}, as far as they were changed. */
   readonly other: TraceDocument | undefined;

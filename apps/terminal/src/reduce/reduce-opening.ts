@@ -35,7 +35,6 @@ export function openSelected(state: AppState): Step {
   return entry === undefined || state.start.loading !== undefined ? stay(state) : beginOpening(state, [entry.target]);
 }
 
-/** Stops opening. */
 export function stopOpening(state: AppState): Step {
   const stopped: AppState = {
     ...state,

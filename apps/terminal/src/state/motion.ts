@@ -3,7 +3,6 @@ export type Motion = "up" | "down" | "pageUp" | "pageDown" | "top" | "bottom";
 
 const motions: readonly string[] = ["up", "down", "pageUp", "pageDown", "top", "bottom"] satisfies Motion[];
 
-/** Returns whether an action is a motion. */
 export function isMotion(action: string): action is Motion {
   return motions.includes(action);
 }

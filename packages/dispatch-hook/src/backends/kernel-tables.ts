@@ -3,7 +3,10 @@ import { cpuKernels } from "./cpu/kernels.js";
 import { tensorflowKernels } from "./native/kernels.js";
 import { wasmKernels } from "./wasm/kernels.js";
 
-/** These are a third of the code that early release would load in a page. So backends refer to their tables by name. */
+/**
+ * Kernel tables are a third of the code that early release would load in a page. So backends refer to their tables by
+ * name.
+ */
 const kernelTables: Readonly<Record<KernelTable, BackendKernels | Unknown>> = {
   cpu: cpuKernels,
   tensorflow: tensorflowKernels,

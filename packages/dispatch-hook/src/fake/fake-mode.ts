@@ -173,8 +173,8 @@ function close(mode: OpenMode, result: unknown): void {
  *
  * You can use real tensors inside. Real variables, optimizers and stateful layers get their values back afterwards.
  * Backend, kernels, globals and memory are restored, also after an exception. Tensors and variables that `fn` made and
- * that are not part of its result are disposed of. Those in its result stay fake and can be used in a later fake mode.
- * Other changes that `fn` makes to its caller's objects cannot be undone.
+ * that are not part of its result are disposed of. Tensors and variables in its result stay fake and can be used in a
+ * later fake mode. Other changes that `fn` makes to its caller's objects cannot be undone.
  *
  * There is one engine per process. While an asynchronous `fn` is awaited, other asynchronous work is fake as well.
  *

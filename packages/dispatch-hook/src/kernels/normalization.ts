@@ -12,7 +12,7 @@ interface BatchNormInputs extends X {
 const fusedBatchNorm: Infer<BatchNormInputs> = ({ x, mean, variance, scale, offset }, _, call) => {
   refuseComplex(call, x);
   const rank = mean.shape.length;
-  // The native backend composes it of kernels that broadcast, unless there is one value per channel.
+  // The native backend composes this kernel of kernels that broadcast, unless there is one value per channel.
   if (call.traits.batchNormBroadcasts && rank > 1) return call.make(x.shape, "float32");
   if (
     variance.shape.length !== rank ||

@@ -14,8 +14,8 @@ interface Depthwise extends StockConvolution {
 }
 
 /**
- * Adds dilated windows to `DepthwiseConv2D` and `SeparableConv2D`. tfjs-layers 4.22 ignores the option in the former
- * and has no gradient for it in the latter.
+ * Adds dilated windows to `DepthwiseConv2D` and `SeparableConv2D`. tfjs-layers 4.22 ignores the option in
+ * `DepthwiseConv2D`, and has no gradient for it in `SeparableConv2D`.
  */
 export const withDilatedWindow: (Base: LayerClass) => LayerClass = derivingOnce(
   (Base) =>

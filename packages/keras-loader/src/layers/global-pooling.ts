@@ -12,7 +12,7 @@ export interface GlobalPoolingArgs {
 
 /**
  * Global pooling that can keep the pooled axes at size 1, as in Keras with `keepdims: true`. tfjs-layers 4.22 ignores
- * that option and drops the axes, so the next convolution fails, such as MobileNet's `conv_preds`.
+ * that option and drops the axes, so the next convolution, such as MobileNet's `conv_preds`, fails.
  */
 abstract class GlobalPooling extends layers.Layer {
   readonly #rank: number;

@@ -42,7 +42,7 @@ function end(each: Found, signal: NodeJS.Signals): void {
   try {
     if (isAlive(each)) process.kill(each.pid, signal);
   } catch {
-    // It has ended in the meantime.
+    // The process has ended in the meantime.
   }
 }
 

@@ -9,7 +9,7 @@ import { installMode } from "./install-mode.js";
 import { runningSpec } from "./running-spec.js";
 
 const [modeName, outFile] = process.argv.slice(2);
-/** By jasmine's id, in the order in which they first ran. */
+/** Specs by jasmine's id, in the order in which they first ran. */
 const specs = new Map();
 const errors = [];
 const rejections = new Rejections(specs);

@@ -5,8 +5,8 @@ import { alwaysWhole, listOf, sharedPieces, whole } from "../sharing-rules.js";
 import { sliceBounds, splitPieces, stridedSliceBounds, unpackPieces } from "../slice-bounds.js";
 
 /**
- * Either the same DataId with a counted reference (Identity, Reshape), or a new DataId on the same `ArrayBuffer`: a
- * contiguous slice is a `subarray`, and the parts of a complex number are the arrays it was made from. Strings are
+ * Outputs have the same DataId with a counted reference (Identity, Reshape), or a new DataId on the same `ArrayBuffer`:
+ * a contiguous slice is a `subarray`, and the parts of a complex number are the arrays it was made from. Strings are
  * copied. @internal
  */
 export const cpuSharing: ReadonlyMap<string, SharingRule> = new Map<string, SharingRule>([
