@@ -1,5 +1,5 @@
-// Simulates sharding plans of the recorded Llama of 1.5 billion parameters, some with checkpointing and times: one, and
-// a thousand.
+// Simulates one sharding plan, and a thousand, of the recorded Llama of 1.5 billion parameters. Some plans have
+// checkpointing and times.
 // Usage: node tooling/bench/sharding.js [plans]
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";

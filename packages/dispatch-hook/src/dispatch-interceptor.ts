@@ -11,8 +11,8 @@ import type {
 import type { KernelAttributes, KernelInputs, KernelOutput } from "./kernels/index.js";
 
 /**
- * Can change what happens: runs around ops, passes and updates, or acts just before them. A method that takes `next`
- * must call it or give a result of its own.
+ * A mode that can change what happens. It runs around ops, passes and updates, or acts just before them. A method that
+ * takes `next` must call it or give a result of its own.
  *
  * @example
  * // Times each kernel.

@@ -14,8 +14,8 @@ const mostKinds = 16_384;
 /** In the first periods it is still unknown which tensors outlive them. */
 const earlyPeriods = 3;
 /**
- * If an op's results outlive periods in this many shapes, they may do so in any shape. Beyond `mostShapesOfOp` shapes,
- * which are sizes of the same few things, they count as one kind.
+ * If an op's results outlive periods in this many shapes, they may do so in any shape. More than `mostShapesOfOp`
+ * shapes count as one kind, because they are sizes of the same few things.
  */
 const manyShapes = 3;
 const mostShapesOfOp = 32;

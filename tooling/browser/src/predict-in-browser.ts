@@ -107,7 +107,10 @@ export async function tellMemory(
   return { device: trace.header.device, told: peakBytes, taken };
 }
 
-/** Bytes in use, allocated, and freed but kept, by each backend's names. webgpu does not report the last. */
+/**
+ * Bytes in use, allocated, and freed but kept. Each backend has other names for them, and webgpu does not report the
+ * last one.
+ */
 function bytesInGpu(): readonly number[] {
   const {
     numBytesInGPU: used = 0,

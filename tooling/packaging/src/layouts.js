@@ -40,7 +40,7 @@ export async function installByNpm(pages, { packages, tarballs, versions }, fold
 }
 
 /**
- * Installs exactly what each page names with pnpm, so that undeclared dependencies of pages and packages are not found.
+ * Installs exactly what each page names with pnpm, so that pages and packages cannot import undeclared dependencies.
  *
  * @param {readonly import("./pages.js").Page[]} pages
  * @param {Stock} stock

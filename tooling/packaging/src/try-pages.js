@@ -73,7 +73,7 @@ async function tryPage(page, layout) {
   };
   if (program !== undefined) await attempt("its program", ["program.js"]);
   else if (item?.manifest.exports?.["."] !== undefined) problems.push("README.md has no ```js example");
-  // Side effects and missing dependencies of imports show in a layout in which undeclared packages are not found.
+  // Side effects and missing dependencies show only in pnpm's layout, in which undeclared packages cannot be imported.
   if (item === undefined || layout.name !== "pnpm") return problems;
   await cp(importEffects, join(cwd, "import-effects.js"));
   for (const { entry } of importedEntries(item))

@@ -72,7 +72,7 @@ export class ViewWorkRunner {
   }
 }
 
-/** A model is traced in a place where its code may run. */
+/** Answers a question about a model. Its code runs where the host traces it. */
 async function answerOfModel(
   work: WhatIfWork,
   path: string,

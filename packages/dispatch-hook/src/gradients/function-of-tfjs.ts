@@ -4,7 +4,7 @@ const digests = new WeakMap<object, string>();
 
 /**
  * Returns whether a function has this digest, ignoring differences between the bundles of TensorFlow.js. A function
- * registered by the user instead has another digest.
+ * that the user has registered in its place has another digest.
  *
  * @internal
  */

@@ -4,8 +4,8 @@ import type { LayerClass } from "./layer-class.js";
 import type { CallOptions } from "./own-layer.js";
 
 /**
- * Factors of Keras' `L1L2` for each activation's magnitude and square. A batch's penalty is divided by its number of
- * samples.
+ * Factors of Keras' `L1L2` for the magnitude and the square of each activation. A batch's penalty is divided by its
+ * number of samples.
  */
 export interface ActivityPenalty {
   readonly l1: number;

@@ -3,7 +3,7 @@ import type { Shape } from "../layer-note.js";
 import { type Arguments, axesOf, numberOf, type Operation } from "./operation.js";
 import { reducedShape, variance } from "./reductions.js";
 
-/** The order of a norm, from the names of numpy and TensorFlow. */
+/** The order of a norm, given its name in numpy or TensorFlow. */
 function orderOf(order: unknown): number {
   if (order === undefined || order === null || order === "euclidean" || order === "fro") return 2;
   if (typeof order === "number") return order;

@@ -33,12 +33,12 @@ export type KerasWeights = {
       readonly root: StoredObject;
     }
   | {
-      /** By layer, in the order of the model, as in legacy HDF5 files. */
+      /** Weights by layer, in the order of the model, as in legacy HDF5 files. */
       readonly layout: "layers";
       readonly layers: ReadonlyMap<string, readonly StoredArray[]>;
     }
   | {
-      /** By name, which begins with that of the layer, as in tfjs-layers. */
+      /** Weights by name, as in tfjs-layers. Each name begins with the name of its layer. */
       readonly layout: "names";
       readonly arrays: readonly StoredArray[];
     }

@@ -21,7 +21,8 @@ const skippedCensuses = 2;
 
 /**
  * Runs a watched program, and compares the reported leaks with its comments (`// leaks 12 lost, 12 held`). Returns any
- * difference, or undefined. For values that are kept, no number is compared, since they are as of the last census.
+ * difference, or undefined. For values that are kept, numbers are not compared, since reports show those of the last
+ * census.
  */
 export async function checkLeaks(source: string): Promise<string | undefined> {
   const run = new Script(`(${source})`, { filename: programFile }).runInThisContext() as (

@@ -9,8 +9,7 @@ import { isLeak, type LikeLines, type Place, sourceOfLikeLines } from "./like-li
 /** The report on a program. */
 export interface LikeLinesFound {
   /**
-   * An error in the report: it names a place that does not leak, or gives a share of lost tensors to one that loses
-   * none.
+   * An error in the report: it names a place that does not leak, or attributes lost tensors to a place that loses none.
    */
   readonly wrong: string | undefined;
   /** Leaking places: how many are named, how many are among uncertain lines, and how many are not mentioned. */

@@ -1,4 +1,4 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Jasmine's id of the running spec, and for asynchronous work, of the spec that started it. */
+/** `id`: jasmine's id of the running spec. `ofWork`: the id of the spec that started the running asynchronous work. */
 export const runningSpec = { id: undefined, ofWork: new AsyncLocalStorage() };

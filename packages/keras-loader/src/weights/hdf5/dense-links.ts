@@ -18,7 +18,7 @@ function heapIds(file: FileBytes, tree: number): readonly number[] {
   const recordBytes = file.u16(tree + 10);
   const depth = file.u16(tree + 12);
   if (file.u8(tree + 5) !== 5 || recordBytes < 11 || depth > 16) throw new Error(`expected a tree of names at ${tree}`);
-  // Widths of the counts next to a child's address, by the level of the child.
+  // Widths of the counts that follow a child's address, by the level of the child.
   const countWidths: number[] = [];
   const totalWidths: number[] = [];
   let mostRecords = Math.floor((nodeBytes - 10) / recordBytes);

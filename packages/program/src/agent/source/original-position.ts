@@ -22,7 +22,7 @@ export function originalPosition(path: string, line: number, column: number): So
   try {
     return mappedPosition(path, line, column) ?? { path, line, column };
   } catch {
-    // The map cannot be read by Node, or names a file that cannot be a path.
+    // Node cannot read the map, or the map names a file that cannot be a path.
     maps.set(path, undefined);
     return { path, line, column };
   }
