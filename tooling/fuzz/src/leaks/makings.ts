@@ -15,7 +15,7 @@ export interface Making {
 /** Functions that every program has. */
 export type Maker = keyof typeof makers;
 
-/** By name: the lines before the one that makes a tensor, that line itself, and the lines after it. */
+/** For each name: the lines before the one that makes a tensor, that line itself, and the lines after it. */
 export const makers = {
   twice: ["const twice = (z) => {", "return tf.tidy(() => z.add(z));", "};"],
   Model: ["class Model { call(z) {", "return tf.tidy(() => z.tanh().sub(1));", "} }"],
