@@ -23,9 +23,7 @@ export const deviceOption = option("--device <name>", {
   reads: true,
   parse: (name, value) => readDevice(parseText(name, value)),
   choices: [...Object.keys(deviceSpecs), here],
-  purpose:
-    "Device to estimate for: a name (a100, h100, rtx-4090, cpu, …), here for this machine, or a JSON file (default: " +
-    `${defaultDevice}, or the measured times of a trace)`,
+  purpose: `Device to estimate for: a name (a100, h100, rtx-4090, cpu, …), here (this machine), or a JSON file (default: ${defaultDevice}, and times measured in a trace are kept)`,
 });
 
 /** For commands that report op times. */

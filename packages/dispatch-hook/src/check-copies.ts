@@ -17,6 +17,5 @@ export function problemOfCopies(tensors: Iterable<object>): RematError | undefin
 const copies = (): RematError =>
   new RematError(
     "TFJS_COPIES",
-    "two copies of @tensorflow/tfjs-core are loaded, and the model does not use the one that remat found. Keep one: " +
-      "see npm ls @tensorflow/tfjs-core; in a page, import it only in the bundle.",
+    "two copies of @tensorflow/tfjs-core are loaded: the model uses one, and remat uses the other. Keep one copy: npm ls @tensorflow/tfjs-core lists them. In a page, import it only in the bundle.",
   );

@@ -202,8 +202,7 @@ function withInputs(
       throw new RematError(
         "MODEL_INPUT_SHAPE",
         `model ${model.name}: input ${input.name} has the shape ${showShape(input.shape)}: only the batch size may be unknown. ` +
-          "Give the input a fixed shape, or pass an ES module that returns the model with its inputs: " +
-          "({ tf, batch = 1 }) => ({ model, inputs: tf.zeros([batch, …]) }).",
+          "Give the input a fixed shape, or write an ES module: ({ tf, batch = 1 }) => ({ model, inputs: tf.zeros([batch, …]) }).",
       );
     if (input.dtype !== "float32") return tfCore.zeros(shape, input.dtype);
     const count = rows[i];

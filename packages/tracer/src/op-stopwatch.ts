@@ -44,9 +44,9 @@ export interface StepWay {
 export class OpStopwatch implements DispatchObserver {
   private readonly trace: Trace;
   private readonly samples: Float64Array[] = [];
-  /** For each strategy: milliseconds outside of ops, in steps whose ops were timed. */
+  /** Milliseconds outside of ops by strategy, in steps whose ops were timed. */
   private readonly besideOps: number[][] = [];
-  /** For each strategy: milliseconds of whole steps whose ops were not timed. */
+  /** Milliseconds of whole steps by strategy, in steps whose ops were not timed. */
   private readonly wholeSteps: number[][] = [];
   private running: Float64Array;
   private next = 0;
@@ -182,7 +182,7 @@ const sumOf = (times: Float64Array): number => times.reduce((sum, ms) => sum + m
 function mismatch(op: number, expected: string | undefined, found: string | undefined): RematError {
   return new RematError(
     "STEP_MISMATCH",
-    `op ${op} of the step is ${found ?? "missing"}, but the trace has ${expected ?? "no more ops"}: it is of another model, or the model's ` +
+    `op ${op} of the step is ${found ?? "missing"}, but the trace has ${expected ?? "no more ops"}: the trace is of another model, or the model's ` +
       "steps differ. Trace this step, or time the trace with benchmarkTrace.",
   );
 }

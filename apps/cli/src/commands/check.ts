@@ -118,8 +118,7 @@ function parseLimit(name: string, value: unknown): PeakLimit {
   // A plain number or percentage would be ambiguous.
   const [, number] = /^\+?([\d.]+)%?$/.exec(text) ?? [];
   throw new UsageError(
-    `--${name} expects how much a step may grow, +2% or +100MB, or what it may hold in all, 4GB; ` +
-      `found ${quote(value)}.${number === undefined ? "" : ` For a growth of ${number}%, type +${number}%.`}`,
+    `--${name} expects a growth, such as +2% or +100MB, or a total, such as 4GB; found ${quote(value)}.${number === undefined ? "" : ` For a growth of ${number}%, type +${number}%.`}`,
   );
 }
 

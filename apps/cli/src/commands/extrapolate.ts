@@ -70,9 +70,7 @@ async function extrapolate({ targets: paths, options: given, io }: Invocation<ty
       const source = modelSource(path);
       if (!isOf(source, "run"))
         throw new UsageError(
-          `${quote(path)} is not a recorded run. For the largest batch of a model run ` +
-            `${shell`remat estimate ${shell.path(path)} --batch 16`}. For other lengths record three: ` +
-            `${shell`remat memory ${shell.path(path)} --trace run-512.remat.jsonl`}.`,
+          `${quote(path)} is not a recorded run. For the largest batch of a model run ${shell`remat estimate ${shell.path(path)} --batch 16`}. For other lengths, record three runs, such as ${shell`remat memory ${shell.path(path)} --trace run-512.remat.jsonl`}.`,
         );
       runs.push({ name: path, trace: await loadTrace(source, modelOptionsOf({}), progress) });
     }
@@ -101,7 +99,7 @@ function parseMemory(name: string, value: unknown): number {
   const budget = parseBudgetOption(name, value);
   if ("bytes" in budget) return budget.bytes;
   throw new UsageError(
-    `--${name} expects a size, such as 20GiB; found ${quote(value)}. A share needs a step, and extrapolation has none.`,
+    `--${name} expects a size, such as 20GiB; found ${quote(value)}. A percentage is not supported here.`,
   );
 }
 

@@ -159,7 +159,7 @@ export const planOptions = [
     group: "rare",
     access: "data",
     purpose:
-      "With --method dp, milp or greedy: memory that each module may save, as a share of all its results (60%), or a size such as 2GB",
+      "With --method dp, milp or greedy: memory that each module may keep for the backward pass, as a share of all its results (60%), or a size such as 2GB",
     parse: parseBudgetOption,
   }),
   option("--max-overhead <share>", {
@@ -216,8 +216,7 @@ export const planOptions = [
     group: "rare",
     access: "data",
     purpose:
-      "Allow offloading to host memory over a link of this rate each way: " +
-      "12GB/s, or device for the link of --device. Costs in graph files are then milliseconds",
+      "Allow offloading to host memory over a link of this rate in each direction: 12GB/s, or the word device for the link of --device. With --link, costs in graph files count as milliseconds",
     parse: parseLink,
   }),
   option("--pareto <n>", {
@@ -229,14 +228,14 @@ export const planOptions = [
   option("--module <fqn>", {
     group: "rare",
     access: "data",
-    purpose: "For methods that plan modules: only these (names or patterns, separated by commas)",
+    purpose: "For methods that plan modules: plan only these (names or patterns, separated by commas)",
     parse: parseNames,
   }),
   option("--checkpoint <modules>", {
     group: "usual",
     access: "name or file",
     purpose:
-      "Evaluate your own checkpointing rules instead of searching: layers.*, block_1(save=BatchMatMul), or RematScope(…) as in Keras (TensorFlow.js only)",
+      "For a TensorFlow.js model: evaluate your own checkpointing rules instead of searching: layers.*, block_1(save=BatchMatMul), or RematScope(…) as in Keras",
     parse: (name, value) => [value].flat().flatMap((each) => parseCheckpointed(name, each)),
   }),
   option("--world-size <n>", {
@@ -256,7 +255,7 @@ export const planOptions = [
     group: "usual",
     access: "name or file",
     purpose:
-      "Plan one rank of many: world=8,bf16. The search chooses everything left open: wrapping, resharding and checkpointing",
+      "Plan one rank of many: world=8,bf16. The search chooses everything that you leave open: wrapping, resharding and checkpointing",
     parse: parseSharding,
   }),
   option("--fsdp-code <file>", {
@@ -292,7 +291,7 @@ export const planOptions = [
   option("--pytorch-policy <file>", {
     group: "output",
     access: "output",
-    purpose: "For a PyTorch run: also write the modules to checkpoint, for remat.apply in Python",
+    purpose: "For a PyTorch run: also write a list of the modules that the plan checkpoints, for remat.apply in Python",
     writes: "text",
   }),
 ];

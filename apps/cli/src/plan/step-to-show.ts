@@ -47,15 +47,14 @@ export async function stepToShow(
   if (plannedBytes !== stockBytes)
     return {
       trace: withNotes(steps.price === undefined ? stock : await price(options), [
-        `shown with tfjs's own gradients; those that plans and early release take hold ${formatBytes(plannedBytes)} ` +
-          "at the peak before anything is freed earlier",
+        `shown with tfjs's own gradients. With the gradients that plans and early release use, the peak is ${formatBytes(plannedBytes)} before anything is freed earlier`,
       ]),
       planned,
     };
   if (planned.ops.count === stock.ops.count) return { trace: planned };
   return {
     trace: withNotes(planned, [
-      `shown with the gradients that plans and early release take: ${planned.ops.count} ops, where tfjs's own take ${stock.ops.count} and the same peak`,
+      `shown with the gradients that plans and early release use: ${planned.ops.count} ops, instead of ${stock.ops.count} with tfjs's own, and the same peak`,
     ]),
   };
 }

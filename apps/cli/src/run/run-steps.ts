@@ -83,10 +83,7 @@ function requireResident({ maxResidentBytes, predictedPeakBytes = 0, source }: S
   const reserveBytes = residentBytes - predictedPeakBytes;
   throw new RematError(
     "MEMORY_LIMIT",
-    `${source.name}: stopped after step ${step + 1}: ` +
-      `${formatTypedBytes(residentBytes)} resident of ${formatTypedBytes(maxResidentBytes)}, ` +
-      `${formatTypedBytes(reserveBytes)} of it besides ${formatTypedBytes(predictedPeakBytes)} of tensors. ` +
-      `Pass --reserve ${reserveBytes}B, or a smaller --batch.`,
+    `${source.name}: stopped after step ${step + 1}: the process uses ${formatTypedBytes(residentBytes)}, and --memory is ${formatTypedBytes(maxResidentBytes)}. Tensors need ${formatTypedBytes(predictedPeakBytes)}. Pass --reserve ${reserveBytes}B, or a smaller --batch.`,
   );
 }
 

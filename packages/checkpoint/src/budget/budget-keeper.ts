@@ -385,7 +385,6 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
 function warnRaised(budgetBytes: number, stockPeakBytes: number): void {
   warnOnce(
     "BUDGET_RAISED",
-    `a step would take ${formatBytes(stockPeakBytes)} without remat, more than earlier steps, ` +
-      `so the budget (a share of that) is now ${formatBytes(budgetBytes)}. For a fixed limit give the budget in bytes.`,
+    `a step needs ${formatBytes(stockPeakBytes)} without remat, more than earlier steps. The budget is a share of that, and is now ${formatBytes(budgetBytes)}. For a fixed limit, give the budget in bytes.`,
   );
 }

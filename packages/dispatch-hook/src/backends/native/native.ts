@@ -23,9 +23,7 @@ const isOnGpu = (instance: object | undefined): boolean =>
   (instance as { readonly isUsingGpuDevice?: boolean } | undefined)?.isUsingGpuDevice === true;
 
 const keepsFreedMemory =
-  "TensorFlow keeps it, unless the process starts with remat's allocator: " +
-  "`remat exec --budget <size> -- node <program>` starts it so, and `remat doctor` prints the line to do so by hand, " +
-  "LD_PRELOAD=… node <program>.";
+  "TensorFlow keeps freed memory, unless the process starts with remat's allocator. Use `remat exec --budget <size> -- node <program>`, or start the program with the line LD_PRELOAD=… that `remat doctor` prints.";
 
 /** Returns whether the process was started with the environment of `allocatorEnvironment` in `@remat/cli/native`. */
 const startsWithAllocator = (): boolean => {
