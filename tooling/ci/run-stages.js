@@ -209,6 +209,8 @@ const parts = [
       count: countOne,
     },
     { name: "demo on the native backend", command: ["pnpm", "demo"], count: countOne },
+    // Needs the Chromium and the tmux that the end-to-end tests have found or installed.
+    { name: "pictures", command: ["pnpm", "pictures"], count: okLines },
     { name: "api", command: ["pnpm", "api"], count: okLines },
     { name: "size", command: ["pnpm", "size"], count: okLines },
   ],

@@ -1,11 +1,14 @@
 #!/usr/bin/env node
-// Draws docs/report.png: the report of ResNet-50 as a reader sees it first. Needs Chromium, which CHROMIUM names or which is on the PATH.
+// Draws docs/report.png: the report of ResNet-50 as a reader sees it first. Needs Chromium, on the PATH or named by
+// CHROMIUM. Usage: pnpm demo:report [--check]. --check compares it with the picture in docs instead.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
+import { keepPicture } from "./src/keep-picture.js";
+import { samePixels } from "./src/same-pixels.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "remat-picture-"));
@@ -23,8 +26,9 @@ try {
   await page.locator("h2").first().waitFor();
   // Charts are drawn and the plan of the budget is found.
   await page.waitForTimeout(3000);
-  await page.screenshot({ path: join(root, "docs/report.png") });
+  const picture = await page.screenshot();
   await browser.close();
+  keepPicture(join(root, "docs/report.png"), picture, samePixels);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

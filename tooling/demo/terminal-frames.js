@@ -1,15 +1,18 @@
 #!/usr/bin/env node
 // Runs the real app in tmux on ResNet-50 and creates the pictures in docs/how-to/terminal from its screens.
-// Usage: pnpm demo:terminal (needs tmux)
+// Usage: pnpm demo:terminal [--check] (needs tmux). --check compares them with the pictures in docs instead.
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { keepPicture } from "./src/keep-picture.js";
+import { sameScreen } from "./src/same-screen.js";
 import { screenToSvg } from "./src/screen-to-svg.js";
 
 const remat = fileURLToPath(new URL("../../apps/cli/dist/main.js", import.meta.url));
-const model = fileURLToPath(new URL("../../examples/keras/resnet50.model.json", import.meta.url));
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const model = "examples/keras/resnet50.model.json";
 const pictures = fileURLToPath(new URL("../../docs/how-to/terminal/", import.meta.url));
 const size = { columns: 110, rows: 30 };
 
@@ -20,8 +23,8 @@ const scenes = [
   {
     name: "trade-off",
     keys: ["Home", "4", "S-Left", "S-Left", "o"],
-    until: /optimal stores/,
-    title: "What a budget stores and recomputes of ResNet-50",
+    until: /optimal saves/,
+    title: "What is saved and what is recomputed within a budget, for ResNet-50",
   },
   { name: "memory", keys: ["5"], until: /(after|within) op/, title: "Memory of a training step of ResNet-50" },
   {
@@ -40,7 +43,7 @@ const tmux = (...args) =>
     env: { PATH: process.env.PATH, HOME: folder, LC_ALL: "C.UTF-8", TERM: "xterm-256color", COLORTERM: "truecolor" },
   });
 try {
-  tmux("new-session", "-d", "-s", "t", "-x", String(size.columns), "-y", String(size.rows), "-c", folder, "sh");
+  tmux("new-session", "-d", "-s", "t", "-x", String(size.columns), "-y", String(size.rows), "-c", root, "sh");
   tmux("set-option", "-g", "default-terminal", "tmux-256color");
   tmux(
     "send-keys",
@@ -56,13 +59,13 @@ try {
     for (const key of keys) tmux("send-keys", "-t", "t", key);
     await until(shown);
     const screen = tmux("capture-pane", "-p", "-e", "-t", "t");
-    writeFileSync(join(pictures, `${name}.svg`), screenToSvg(screen, { columns: size.columns, title }));
-    console.log(`docs/how-to/terminal/${name}.svg`);
+    const picture = screenToSvg(screen, { columns: size.columns, title });
+    keepPicture(join(pictures, `${name}.svg`), Buffer.from(picture), sameScreen);
   }
   tmux("send-keys", "-t", "t", "q");
 } finally {
   spawnSync("tmux", ["-L", server, "kill-server"]);
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
 }
 
 /** Waits until the screen shows `wanted` and has stopped changing. */
