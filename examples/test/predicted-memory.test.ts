@@ -1,6 +1,6 @@
 import { selectBackend } from "@remat/dispatch-hook/backends/node";
 import { memoryTimeline } from "@remat/memory";
-import { describeTrace, nativeApp } from "@remat/testkit";
+import { describeTrace, nativeApp, sampledCases } from "@remat/testkit";
 import type { Trace } from "@remat/trace";
 import { optimizerNames, type TraceStepOptions, traceFakeStep, traceStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
@@ -79,7 +79,7 @@ describe.each(backends)(
       (name) => backend !== "cpu" || (name !== largest && (runsLarge || !large.has(name))),
     );
 
-    it.each(trained)(
+    it.each(sampledCases(trained, 2))(
       "%s: the loss and its gradients",
       async (name) => {
         const isSingle = backend === "cpu" && large.has(name);

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { sampledCases } from "@remat/testkit";
 import { readPlan } from "@remat/trace";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { remat } from "./run.js";
@@ -31,7 +32,7 @@ const rules: readonly (readonly [string, string])[] = [
 ];
 
 describe("rules of a user's own, of a model of TensorFlow.js", () => {
-  it.each(rules)(
+  it.each(sampledCases(rules, 2))(
     "%s under %s takes what compare and plan say, to the byte, with stock's values to the bit",
     async (name, rule) => {
       const output = join(folder, "plan.json");

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { formatBytes } from "@remat/reporting";
+import { sampledCases } from "@remat/testkit";
 import { afterAll, describe, expect, it } from "vitest";
 import { TraceDocument } from "../../terminal/src/document/trace-document.js";
 import { readOptions } from "../src/command.js";
@@ -72,11 +73,13 @@ async function terminalOf(model: string, options: Options) {
   return { atOnce: document.verdict()!, later: later!, isJudgedLater: document.isJudgedLater };
 }
 
-describe.each([
+const models: readonly (readonly [string, string, Readonly<Record<string, string>>])[] = [
   ["a small network", example("foo/model.js"), { batch: "10" }],
   ["a convolutional network of Keras", example("keras/mobilenet_v1.model.json"), { batch: "2" }],
   ["a network whose peak is another with the gradients of plans", example("u-net/model.js"), { size: "tiny" }],
-])("every front gives one verdict on %s", (_name, model, given) => {
+];
+
+describe.each(sampledCases(models, 2))("every front gives one verdict on %s", (_name, model, given) => {
   const options = { ...given, backend: "tensorflow", device: "a100" };
   it("that fits: peak, what is free to gain, and what to type", async () => {
     const memory = await json("memory", model, ...typed(options));

@@ -5,6 +5,7 @@ import { type WhatIfRow } from "@remat/reporting";
 import { judgeMemory } from "@remat/reporting/verdict";
 import { deviceSpec } from "@remat/runtime-estimator";
 import { parseShardingPlan } from "@remat/sharding";
+import { sampledCases } from "@remat/testkit";
 import type { Trace } from "@remat/trace";
 import { afterAll, describe, expect, it } from "vitest";
 import { type MakeReportOptions, makeReport, planAsTrace, renderReport } from "../src/index.js";
@@ -47,7 +48,7 @@ const resnet50Html = (): Promise<string> =>
   (resnet50 ??= exampleReport("resnet50", 16, { planIterations: 20 }, command));
 
 describe.runIf(browserPath !== "")("on paper", () => {
-  it.each<[string, () => Promise<string | readonly [Trace, Planning]>]>([
+  const papers: readonly [string, () => Promise<string | readonly [Trace, Planning]>][] = [
     ["ResNet-50", resnet50Html],
     ["GPT-3", () => exampleReport("gpt-3", 1, { planTimeMs: 0 })],
     ["a recorded run", async () => [transformer, { planIterations: 500 }]],
@@ -74,7 +75,8 @@ describe.runIf(browserPath !== "")("on paper", () => {
         return [planAsTrace(planAlone.plan), { planTimeMs: 0, planAlone }];
       },
     ],
-  ])("is two pages of A4: %s", async (title, give) => {
+  ];
+  it.each(sampledCases(papers, 2))("is two pages of A4: %s", async (title, give) => {
     const given = await give();
     const html = typeof given === "string" ? given : await htmlOf(given[0], { title, ...given[1] });
     for (const viewport of [

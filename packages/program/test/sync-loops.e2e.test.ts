@@ -1,4 +1,5 @@
 import { growing } from "@remat/leaks";
+import { sampledCases } from "@remat/testkit";
 import { describe, expect, it } from "vitest";
 import type { ProgramOrder } from "../src/index.js";
 import { runUnder } from "./run-program-under.js";
@@ -14,7 +15,7 @@ async function runLoop(order: ProgramOrder, how: string) {
 }
 
 describe("in a loop that never yields", () => {
-  it.each(ends)(
+  it.each(sampledCases(ends, 2))(
     "remat leaks knows what grows: %s",
     async (how) => {
       const report = await runLoop(leaks, how);
@@ -27,7 +28,7 @@ describe("in a loop that never yields", () => {
     60_000,
   );
 
-  it.each(ends)(
+  it.each(sampledCases(ends, 2, 1))(
     "remat exec says when its figures are from: %s",
     async (how) => {
       const startedAt = Date.now();
@@ -42,7 +43,7 @@ describe("in a loop that never yields", () => {
     60_000,
   );
 
-  it.each(ends)(
+  it.each(sampledCases(ends, 2))(
     "remat record and remat watch have the steps that were over: %s",
     async (how) => {
       const order = { kind: "record", steps: 3, seconds: 60, watches: true } as const;
