@@ -10,9 +10,9 @@ from .snapshots import SnapshotRefused, export_snapshot
 def main():
     parser = argparse.ArgumentParser(prog="python -m remat")
     commands = parser.add_subparsers(dest="command", required=True)
-    snapshot = commands.add_parser("snapshot", help="write what torch.cuda.memory._dump_snapshot dumped as a file that remat memory reads")
-    snapshot.add_argument("pickle", help="what torch.cuda.memory._dump_snapshot wrote")
-    snapshot.add_argument("output", help="the file to write, as snapshot.json.gz")
+    snapshot = commands.add_parser("snapshot", help="convert a file of torch.cuda.memory._dump_snapshot for remat memory")
+    snapshot.add_argument("pickle", help="the file that torch.cuda.memory._dump_snapshot wrote")
+    snapshot.add_argument("output", help="the file to write, such as snapshot.json.gz")
     given = parser.parse_args()
     try:
         export_snapshot(given.pickle, given.output)

@@ -25,8 +25,8 @@ from .transforms import refusing_transforms
 
 
 def export(build, path, *, assume=None, name=None, allocation_unit=512, kernels=None, precision=None, also_in=torch.bfloat16):
-    """Records a step without computing it. `build()` returns `(model, step)` or `(model, optimizer, step)`. Both `build()`
-    and `step()` run on fake tensors.
+    """Records a step without computing it. `build()` returns `(model, step)` or `(model, optimizer, step)`. Both
+    `build()` and `step()` run on fake tensors.
 
     >>> def build():
     ...     model = Transformer(); optimizer = torch.optim.Adam(model.parameters()); x = torch.randint(0, 8192, (8, 1024))
@@ -38,21 +38,21 @@ def export(build, path, *, assume=None, name=None, allocation_unit=512, kernels=
     A model that cannot be built on fake tensors is built on the CPU, with a warning, and its step runs on fake ones. If
     there is no CUDA, requests for it (`.cuda()`, `device="cuda"`, autocast) use the CPU.
 
-    If the program reads a value, masks, sizes and similar values are computed. A floating-point number that depends on
-    weights is taken as 0, with a warning. Other values are given by `assume`, such as `{"item": 1}`.
-    `{"nonzero": 0.25}` is the share of a tensor's elements that `nonzero`, `where(mask)` and `x[mask]` find. A value
-    missing from `assume` raises an error with the line of the program.
+    If the program reads a value, remat computes masks, sizes and the like. A floating-point number that depends on
+    weights is taken as 0, with a warning. `assume` gives other values. With `{"item": 1}`, all other `.item()`, `bool()`
+    and `int()` return 1. `{"nonzero": 0.25}` is the share of a tensor's elements that `nonzero`, `where(mask)` and
+    `x[mask]` find. A value missing from `assume` raises an error with the line of the program.
 
     Tensors on the CPU stand for those on a GPU, whose allocator rounds up to 512 bytes. Attention and dropout use
     CUDA's kernels. For a step that will train on the CPU, set `allocation_unit` to 1. `kernels`, "cpu" or "cuda",
     overrides the choice of kernels.
 
-    If all weights are float32, the step is recorded a second time, with a newly built model, as FSDP2 computes it with
-    `MixedPrecisionPolicy(param_dtype=also_in)`. Weights and inputs of the model are then in that dtype, which shows the
-    casts of its own code and which attention kernels are used. Both recordings are in the file, the second as
-    `recorded_in`. Sharding plans in that dtype are simulated with the second. `also_in=None` turns this off. If the
-    model does not compute in that dtype, the second recording is left out with a warning. `precision=torch.bfloat16`
-    records the step in that dtype only.
+    If all weights are float32, the step is recorded a second time, as FSDP2 computes it with
+    `MixedPrecisionPolicy(param_dtype=also_in)`. The second recording uses a newly built model, with weights and inputs
+    in that dtype. It shows the casts of the model's own code and the attention kernels in that dtype. The file contains
+    both recordings, the second as `recorded_in`, and sharding plans in that dtype are simulated with the second.
+    `also_in=None` turns it off. If the model does not compute in that dtype, remat warns and leaves the second
+    recording out. `precision=torch.bfloat16` records the step in that dtype only.
     """
     asked = SimpleNamespace(assume=assume or {}, name=name, allocation_unit=allocation_unit, kernels=_kernels(kernels, allocation_unit))
     with _saying_where():
@@ -84,7 +84,7 @@ def _content_also_in(precision, build, asked):
             return _content_in(precision, build, asked)[0]
     except Exception as error:
         failure = f"{type(error).__name__}: {error}".splitlines()[0]
-    warnings.warn(f"remat: the step was not also recorded in {precision}, because that raised {failure}. Pass also_in=None to skip it", stacklevel=3)
+    warnings.warn(f"remat: recording the step a second time in {precision} failed: {failure}. Plans in that dtype will use the float32 recording. Pass also_in=None to skip the second recording", stacklevel=3)
     return None
 
 
@@ -111,8 +111,8 @@ def _content_of_second(step, asked, *of):
 
 
 def _take_first(step):
-    """Runs a step even if its backward pass reads a tensor that an in-place op has overwritten. With fake tensors no value
-    is wrong, and PyTorch's SACEstimator runs such a step.
+    """Runs a step even if its backward pass reads a tensor that an in-place op has overwritten. Fake tensors have no
+    values that could be wrong, and PyTorch's SACEstimator also runs such a step.
     """
     try:
         step()
@@ -135,8 +135,8 @@ def _as_it_is(value):
 
 @contextlib.contextmanager
 def _known_to_transformers(values):
-    """A context in which transformers can omit masks that hide nothing, because attention is causal without one. It never
-    looks at the values of fake tensors. `values` knows them.
+    """A context in which transformers can omit masks that hide nothing, because attention is causal without one. By
+    itself, transformers never looks at the values of fake tensors. This context lets it use those that `values` knows.
     """
     utils = sys.modules.get("transformers.utils.import_utils")
     if not hasattr(utils, "is_fake_tensor"):

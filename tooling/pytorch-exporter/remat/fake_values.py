@@ -46,10 +46,11 @@ _WITH_WORKSPACE = {"aten.mkldnn_rnn_layer"}
 
 
 class FakeValues(TorchDispatchMode):
-    """Computes values that depend on neither weights nor random numbers alongside the fake tensors, so that they can be
-    read. Other values are assumed by the user.
+    """Computes values alongside the fake tensors, so that programs can read them, if they depend on neither weights nor
+    random numbers. The user gives other values by `assume`.
 
-    Entered after a `FakeTensorMode`, `mode`, which handles everything else. Real tensors are passed to it as fake ones.
+    It is entered after the `FakeTensorMode` `mode`, which handles everything else. `mode` gets real tensors as fake
+    ones.
     """
 
     def __init__(self, mode, assume):
@@ -60,7 +61,7 @@ class FakeValues(TorchDispatchMode):
         if not 0 <= assume.get("nonzero", 0) <= 1:
             raise ValueError(f"remat: assume['nonzero'] must be a share between 0 and 1, found {assume['nonzero']}")
         self.mode, self.assume = mode, assume
-        self._values = WeakTensorKeyDictionary()  # values of fake tensors, and of real ones that were written to; None if unknown
+        self._values = WeakTensorKeyDictionary()  # values of fake tensors, and of real tensors that were written to; None if unknown
         self._warned = set()
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -134,8 +135,8 @@ class FakeValues(TorchDispatchMode):
     def forget(self, tensor):
         """Marks the values of a tensor as unknown."""
         value = self._values.get(tensor)
-        # A fake tensor without an entry is unknown. Removing the entry matters, since a weight with weak references
-        # cannot be converted by `.to(…)` and similar calls.
+        # The values of a fake tensor without an entry are unknown. The entry is removed, since a weight with weak
+        # references cannot be converted by `.to(…)` and similar calls.
         if isinstance(tensor, FakeTensor):
             self._values.pop(tensor, None)
         else:
@@ -190,7 +191,7 @@ class FakeValues(TorchDispatchMode):
                 return func(args[0], self._as_positions(args[1]), **kwargs)
         raise RuntimeError(
             f"remat: {_line()} has a result ({func}) whose size depends on values, and fake tensors have none. "
-            'For nonzero, where and masks set the share with export(…, assume={"nonzero": 0.25}); otherwise record a real step with record_step.'
+            'Set the share of elements that nonzero, where and masks find: export(…, assume={"nonzero": 0.25}). Otherwise record a real step with record_step.'
         )
 
     def _count(self, mask):

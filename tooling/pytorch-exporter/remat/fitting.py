@@ -33,8 +33,8 @@ _GPUS = ("h200", "h100", "a100")
 
 @dataclass(frozen=True)
 class Fitted:
-    """Memory and time of a step: unmodified, as planned, and as measured. Figures are None if unknown, for example for a
-    step that does not fit unmodified.
+    """Memory and time of a step: unmodified (`stock_bytes`), as planned, and as measured. Unknown figures are None. For
+    example, no overhead is measured if the unmodified step does not fit.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Fitted:
     left_out: tuple[str, ...] = ()
     """Modules that would change training if recomputed, with the reason. The plan does not checkpoint them."""
     parts: tuple[str, ...] = ()
-    """The recomputed parts of modules, by the modules in which they begin and end: "from 2.b to 3.a"."""
+    """Recomputed parts, each with the modules in which it begins and ends: "from layers.2.mlp to layers.3.norm"."""
     paths_differ: bool = False
     """True if steps call different modules, as with LayerDrop. Plan and measurements are then for the recorded path."""
 
@@ -76,29 +76,30 @@ class Fitted:
 
 
 def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3, verbose=True, verify=True):
-    """Makes `model` keep to `budget` in `step()`, a training step: records it, plans, applies the policy, and measures a
-    step to compare with the prediction.
+    """Makes the training step `step()` of `model` keep to `budget`. Records a step, plans, applies the policy, and
+    measures a step to compare with the prediction.
 
     >>> remat.fit(model, step, budget="20GiB")
 
     `model`: a model, a list of models, or models by name. `budget`: "20GiB", "60%" of the step's peak, a share as a
-    float, or a number of bytes. `planner`: the planning command, if it is neither `remat` nor `npx remat`. `seconds`:
-    search time. Returns and prints the plan and the measurements.
+    float, or a number of bytes. `inputs`: tensors of the batch, as in `record`. `planner`: the planning command, if it
+    is neither `remat` nor `npx remat`. `seconds`: search time. `repeats`: timed runs per measurement. Returns the plan
+    and the measurements, and prints them unless `verbose` is false.
 
     `step` really runs, about thirty times. On return, weights, optimizer state, gradients, random generators and plain
-    attributes of modules are restored. So are schedules, averages of weights, generators, lists and counters that the
-    code of `step` and of the modules names. A step that does not fit into the memory of its device is recorded on fake
-    tensors.
+    attributes of modules are restored. It also restores schedulers, weight averages, generators, lists and counters
+    that the code of `step` and of the modules refers to. A step that does not fit into the memory of its device is
+    recorded on fake tensors.
 
-    Before a policy is kept, losses, gradients, weights, buffers, optimizer state, random generators and attributes of
-    steps with it are compared with those of steps without it. They must be bitwise identical. A module that changes
-    training when it is recomputed is named and left out, and the step is planned again. A step that differs from itself
-    raises `StepNotRepeatable`. `verify=False` turns the comparison off. A step that does not fit into memory without a
-    policy cannot be compared.
+    Before it keeps a policy, `fit` compares steps with and without it: losses, gradients, weights, buffers, optimizer
+    state, random generators and attributes must be bitwise identical. If recomputing a module changes training, `fit`
+    names the module, leaves it out and plans again. If two runs of the unmodified step differ, it raises
+    `StepNotRepeatable`. `verify=False` turns the comparison off. `fit` cannot compare if the unmodified step does not
+    fit into memory.
 
-    If a step's measured peak is above the budget, because the device has memory in use that was not recorded, the step
-    is planned again with a smaller budget. If no policy meets the budget, `BudgetNotMet` names the lowest peak, and the
-    model is restored, including any earlier policy. `remat.remove(model)` undoes the policy.
+    The measured peak can be above the budget, because the device has memory in use that was not recorded. The step is
+    then planned again with a smaller budget. If no policy meets the budget, `BudgetNotMet` names the lowest peak, and
+    the model is restored, including any earlier policy. `remat.remove(model)` undoes the policy.
     """
     command = planner_command(planner)
     whole = as_one_model(model)
@@ -153,7 +154,7 @@ def _fit(command, whole, step, budget, *, inputs, seconds, repeats, verbose, ver
                 break
             remove(whole)
             attempts += 1
-            # Memory of the device that was not recorded has to fit as well.
+            # Unrecorded memory of the device must fit into the budget too.
             asked = min(limit, planned["peakBytes"]) - (measured_bytes - planned["peakBytes"])
             if verbose:
                 tell(f"remat: planned {_mib(planned['peakBytes'])}, measured {_mib(measured_bytes)}, which is above {_mib(limit)}")
@@ -183,7 +184,7 @@ def _plan(command, recorded, policy_path, budget, **how):
 
 
 class _Comparison:
-    """Compares policies with no policy, and makes the planner leave out modules that change training."""
+    """Compares steps with and without a policy, and makes the planner leave out modules that change training."""
 
     def __init__(self, model, step, recording, ranks):
         self._model, self._step, self._recording, self._ranks = model, step, recording, ranks
@@ -239,7 +240,7 @@ class _Recording:
         self._path = path
         self._runs_model = self._has_backward = False
         self.saves_in_backward = False
-        """True if gradients have a graph of their own. Recomputed ops save tensors without it."""
+        """True if gradients have a graph of their own. Recomputed ops save tensors even without such a graph."""
         last = {}
         for event in self._content()["events"]:
             if event["e"] == "op":
@@ -251,8 +252,8 @@ class _Recording:
                 self.saves_in_backward = True
 
     def check_training(self):
-        """Raises an error if the recording is not a training step of the model. The recording knows this: hooks on tensors
-        do not run under transforms of `torch.func`.
+        """Raises an error if the recording is not a training step of the model. It checks the recording instead of
+        using hooks on tensors, which do not run under transforms of `torch.func`.
         """
         if self._has_backward:
             return
@@ -277,7 +278,7 @@ class _Recording:
 def _not_met(planned, measured_bytes, limit):
     return (
         f"remat: {planned['name']}: planned for {_mib(planned['peakBytes'])}, but a step was measured at {_mib(measured_bytes)}, above the budget of {_mib(limit)}, "
-        f"after at most {_ATTEMPTS} plans. The model is unchanged. Free other memory on the device, or raise the budget."
+        "and planning with a smaller budget did not help. The model is unchanged. Free other memory on the device, or raise the budget."
     )
 
 
@@ -305,7 +306,7 @@ def _measure_overheads(model, policy, step, device, repeats):
     """
 
     def timed():
-        # Work of the first step only does not count for the following ones.
+        # The first step may do one-time work, so only the second is timed.
         step()
         wait_for_cuda(device)
         began = time.perf_counter()

@@ -24,10 +24,10 @@ def export_graphs(model, path, *args, budgets=None, decompose=True, **kwargs):
     `model`: a module or a function of tensors. If it breaks into several graphs, all are written.
 
     `budgets`: one or several values of `torch._functorch.config.activation_memory_budget`, from 0 to 1. The model is
-    partitioned with each of them and with 1, the default of `torch.compile`. Left out: the current setting.
+    partitioned with each of them and with 1, the default of `torch.compile`. By default, the current setting is used.
 
-    `decompose`: decompose into Inductor's ops after its passes over the joint forward and backward graph, in which
-    dropout saves a seed instead of a mask. If false, the graphs are those of the backend `aot_eager`.
+    `decompose`: run Inductor's passes on the joint forward and backward graph, and decompose it into Inductor's ops.
+    Dropout then saves a seed instead of a mask. If false, the graphs are those of the backend `aot_eager`.
 
     Nothing is compiled to machine code, and no backward pass is run. A path that ends in .gz is compressed.
     """
@@ -71,7 +71,7 @@ def export_graphs(model, path, *args, budgets=None, decompose=True, **kwargs):
     with _without_caches():
         results = torch.compile(model, backend=backend, dynamic=False)(*args, **kwargs)
     if not graphs.pairs[0]:
-        raise ValueError("remat: torch.compile compiled no part of the model, so there is no graph to export; set TORCH_LOGS=graph_breaks to see why")
+        raise ValueError("remat: torch.compile compiled no part of the model, so there is no graph to export. Set TORCH_LOGS=graph_breaks to see why.")
     if graphs.sets_its_own and len(graphs.budgets) > 1:
         warnings.warn("remat: the model sets its own budgets (region_activation_memory_budget), so activation_memory_budget has no effect there", stacklevel=2)
     graphs.join()
@@ -135,8 +135,8 @@ def _without_caches():
 
 
 class _Graphs:
-    """Nodes with the storages of their results and the costs of their kernels. All graphs share one table of storages, so
-    that forward and backward graphs refer to the same ones.
+    """Nodes with the storages of their results and the costs of their kernels. All graphs share one table of storages,
+    so that a forward and a backward graph can refer to the same storage.
     """
 
     def __init__(self, budgets):
@@ -184,8 +184,8 @@ class _Graphs:
         return run
 
     def _added_again(self, place):
-        """Adds the graph at an index again, with new storages except for constants. Returns their numbers by those of the
-        first.
+        """Adds the graph at an index again, with new storages except for constants. Returns the new storage numbers by
+        the original ones.
         """
         numbers = {}
 
@@ -207,9 +207,9 @@ class _Graphs:
         return numbers
 
     def join(self):
-        """Gives storages that are the same a single number: those identified during a run, and a gradient that one graph
-        passes to the graph that computed its input. Backward passes run from the last graph to the first. If several
-        graphs return a gradient of a tensor, autograd adds the later ones to the first.
+        """Gives each storage a single number if several graphs refer to it: storages identified during a run, and a
+        gradient that one graph passes to the graph that computed its input. Backward passes run from the last graph to
+        the first. If several graphs return a gradient of a tensor, autograd adds the later ones to the first.
         """
         first, added = {}, []
         for later, (_, of_inputs, _) in reversed([*enumerate(self._gradients)]):
@@ -237,8 +237,8 @@ class _Graphs:
         return self._same.get(storage, storage)
 
     def _gradients_of(self, forward, backward):
-        """Returns the storages of a forward graph's outputs; the storages of gradients by those of its inputs; and those
-        of the gradients of its outputs.
+        """Returns three things: the storages of a forward graph's outputs, the storages of its inputs' gradients by the
+        storages of the inputs, and the storages of its outputs' gradients.
         """
         inputs, results = [[_value(node) for node in graph.graph.find_nodes(op="placeholder")] for graph in (forward, backward)]
         handed, gradients = [[_value(node) for node in graph.graph.find_nodes(op="output")[0].args[0]] for graph in (forward, backward)]
@@ -320,7 +320,8 @@ def _flops(node):
 
 
 def _counted_as(target):
-    """Returns the op whose formula applies: attention on the CPU has none, but takes the same arguments as that of CUDA.
+    """Returns the op whose formula applies. Attention on the CPU has no formula, but takes the same arguments as
+    attention on CUDA.
     """
     packet = getattr(target, "overloadpacket", target)
     aten = torch.ops.aten

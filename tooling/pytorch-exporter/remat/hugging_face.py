@@ -14,8 +14,9 @@ class FitCallback(TrainerCallback):
 
     >>> Trainer(model, args, train_dataset=dataset, callbacks=[FitCallback(budget="20GiB")])
 
-    The recorded step uses the data set's first batch, with as many passes before the update as there are gradient
-    accumulation steps, at most two. Options other than `budget` are those of `remat.fit`. `fitted` is its result.
+    The recorded step calls `model(**batch).loss` on the data set's first batch. It has one pass before the update, or
+    two with gradient accumulation. Longer batches and the Trainer's own `compute_loss` are not covered. Options other
+    than `budget` are those of `remat.fit`. `fitted` is the result of `remat.fit`.
     """
 
     def __init__(self, budget, **options):
@@ -23,7 +24,7 @@ class FitCallback(TrainerCallback):
 
     def on_train_begin(self, args, state, control, model=None, optimizer=None, train_dataloader=None, **kwargs):
         if model.is_gradient_checkpointing:
-            raise ValueError("remat: the model checkpoints by itself; leave gradient_checkpointing out, since what is recomputed is what the budget decides")
+            raise ValueError("remat: gradient_checkpointing is on, but the budget decides what to recompute. Remove gradient_checkpointing from the arguments.")
         # Does not use the Trainer's own loader, which counts its batches.
         loader = DataLoader(train_dataloader.dataset, batch_size=args.train_batch_size, collate_fn=train_dataloader.collate_fn)
         with generators_as_before():

@@ -19,7 +19,7 @@ class FitCallback(Callback):
     >>> Trainer(callbacks=[FitCallback(budget="20GiB")])
 
     The recorded step uses the first batch, with automatic optimization. Options other than `budget` are those of
-    `remat.fit`. `fitted` is its result.
+    `remat.fit`. `fitted` is the result of `remat.fit`.
     """
 
     def __init__(self, budget, **options):
@@ -27,7 +27,7 @@ class FitCallback(Callback):
 
     def on_train_start(self, trainer, pl_module):
         if not pl_module.automatic_optimization:
-            raise ValueError("remat: manual optimization (automatic_optimization is False) is not supported; call remat.fit with your step")
+            raise ValueError("remat: manual optimization (automatic_optimization is False) is not supported. Call remat.fit with your own step.")
         with generators_as_before():
             batch = trainer.strategy.batch_to_device(next(iter(trainer.train_dataloader)), dataloader_idx=0)
         passes = min(2, trainer.accumulate_grad_batches)

@@ -36,7 +36,7 @@ def warn_of_compiled(model, step):
     own = set(model.modules())
     if any(type(one).__name__ == "OptimizedModule" and getattr(one, "_orig_mod", None) in own for one in used_by(step)):
         warnings.warn(
-            "remat: step() uses torch.compile, and is recorded, planned and measured without it. For the memory of the compiled model use remat.export_graphs(model, …).",
+            "remat: step() uses torch.compile. remat records, plans and measures it without torch.compile. For the memory of the compiled model, use remat.export_graphs(model, …).",
             stacklevel=3,
         )
 

@@ -1,6 +1,4 @@
-"""Parts of a module's forward whose ops are recomputed in the backward pass as they were dispatched: units smaller than
-modules.
-"""
+"""Recomputes parts of a module's forward in the backward pass: ranges of its ops, as they were dispatched."""
 
 from __future__ import annotations
 
@@ -41,8 +39,8 @@ _checkpointed = _Checkpointed()
 
 @contextlib.contextmanager
 def around_checkpoint():
-    """A context for a call of `torch.utils.checkpoint`, which creates tensors to hold the arguments. These ops do not
-    count.
+    """A context for a call of `torch.utils.checkpoint`. It creates tensors to hold the arguments, and the ops that
+    create them do not count.
     """
     _checkpointed.leave_ended_parts()
     before, _checkpointed.is_between = _checkpointed.is_between, True
@@ -116,7 +114,7 @@ class PartsOfCall(TorchDispatchMode):
         if self._path is not None and place < len(self._path) and self.strayed_at is None and self._path[place] != str(func):
             self._stray(place, str(func))
         if place in self._begins and self._part is None:
-            # Parts of modules around this one have not seen the op after them yet.
+            # Parts of outer modules may be complete without having seen a later op.
             _checkpointed.leave_ended_parts()
             if self._is_outside(place):
                 self._end, self._kept = self._begins[place]
@@ -133,7 +131,7 @@ class PartsOfCall(TorchDispatchMode):
         self._begins = {}
         if self._part is not None:
             # Ops dispatched so far can be recomputed. The hooks stay until the end of the call, since other code may
-            # have entered its own since.
+            # have entered its own hooks after them.
             self._part.stop()
             self._end = None
 
@@ -191,7 +189,7 @@ class _Made:
 
 
 class _Saved:
-    """Saved by autograd in place of a tensor that a part made: how to recompute it."""
+    """Saved by autograd in place of a tensor that a part made. It has the information to recompute that tensor."""
 
     __slots__ = ("part", "value", "shape", "stride", "offset", "tensor", "__weakref__")
 
@@ -201,8 +199,8 @@ class _Saved:
 
 
 class _Entry:
-    """An op with its arguments: those from outside with their version and storage, and those made in the part with the
-    storages that it reads and writes.
+    """An op with its arguments. Arguments from outside have their version and storage, and those made in the part have
+    the storages that the op reads and writes.
     """
 
     __slots__ = ("op", "func", "args", "kwargs", "outs", "given", "reads", "touches", "copied", "autocast")
@@ -216,17 +214,17 @@ class _Entry:
         for tensor, version, storage in self.given:
             if storage is not None and tensor.untyped_storage()._cdata != storage._cdata:
                 raise RuntimeError(
-                    f"remat: {self.func} cannot be recomputed: the data of its input {list(tensor.shape)} was replaced since, by `.data = …`. "
+                    f"remat: {self.func} cannot be recomputed: its input of shape {list(tensor.shape)} was assigned new data (`.data = …`) after the forward pass. "
                     "Plan whole modules only: remat plan --whole-modules."
                 )
             if tensor._version != version:
                 raise RuntimeError(
-                    f"remat: {self.func} cannot be recomputed: its input {list(tensor.shape)} was overwritten since: version {tensor._version}, "
+                    f"remat: {self.func} cannot be recomputed: its input of shape {list(tensor.shape)} was overwritten after the forward pass: version {tensor._version}, "
                     f"expected {version}. Record the current model and plan again."
                 )
             if _is_plain(tensor) and tensor.numel() > 0 and tensor.untyped_storage().nbytes() == 0:
                 raise RuntimeError(
-                    f"remat: {self.func} cannot be recomputed: its input {list(tensor.shape)} was freed since, as weights of sharded models are. "
+                    f"remat: {self.func} cannot be recomputed: its input of shape {list(tensor.shape)} was freed after the forward pass, as weights of sharded models are. "
                     "Plan whole modules only: remat plan --whole-modules."
                 )
 
@@ -262,7 +260,7 @@ class _Part:
         entry.args = self._kept(args, entry)
         entry.kwargs = self._kept(kwargs, entry) if kwargs else {}
         if op.statistics and not op.leaves_statistics(args, kwargs):
-            # It is recomputed with copies, and its result does not depend on their values.
+            # The op is recomputed with copies of the statistics, and its result does not depend on their values.
             written = [args[at] for at in op.statistics if at < len(args)]
             entry.given = [given for given in entry.given if not any(given[0] is one for one in written)]
         if op.is_random and self._generators is None:
@@ -307,7 +305,7 @@ class _Part:
         self._is_broken = True
 
     def pack(self, tensor):
-        # A separate tensor, since saving an op's own result would keep the op alive.
+        # Returns a separate tensor, since saving an op's own result would keep the op alive.
         if self._is_broken or not _is_plain(tensor):
             return tensor.detach()
         value = self._value(tensor)
@@ -381,8 +379,8 @@ class _Part:
         last = self._last_uses()
         values = {}
         on_storage = {}
-        # Below autograd, with gradients enabled as in the forward pass: only then do some kernels compute results that
-        # a backward pass needs.
+        # Runs below autograd, with gradients enabled as in the forward pass. Some kernels compute results for a
+        # backward pass only if gradients are enabled.
         with torch.enable_grad(), torch._C._AutoDispatchBelowAutograd(), _without_autocast(), self._generators_as_before():
             for place, entry in enumerate(self._entries):
                 entry.check()

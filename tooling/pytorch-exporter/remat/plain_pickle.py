@@ -8,7 +8,7 @@ import os
 import stat
 import struct
 
-# Snapshots do not nest deeper: the allocator's have five levels.
+# Snapshots do not nest deeper: those of the allocator have five levels.
 _MOST_DEPTH = 50
 
 
@@ -64,7 +64,7 @@ def _load(data):
     def nest(holder, items):
         depth = 1 + max((depths.get(id(item), 0) for item in items), default=0)
         if depth > _MOST_DEPTH:
-            raise PickleRefused(f"nested deeper than {_MOST_DEPTH} levels, and a snapshot is not")
+            raise PickleRefused(f"nested deeper than {_MOST_DEPTH} levels, unlike any snapshot")
         if depth > depths.get(id(holder), 0):
             depths[id(holder)] = depth
 
@@ -182,7 +182,7 @@ def _load(data):
             return stack[0]
         elif op in b"ci\x93\x82\x83\x84R\x81\x92ob":
             raise PickleRefused(
-                "it would run code, and a snapshot holds plain data only. Do not open it with pickle.load"
+                "it would run code, but a snapshot holds plain data only. Do not open it with pickle.load"
             )
         else:
             raise PickleRefused(f"it has the opcode {op:#04x} at {at - 1}, which plain data does not use")

@@ -1,4 +1,4 @@
-"""Runs remat's command line, which plans."""
+"""Runs `remat plan` to plan recorded steps."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class BudgetNotMet(ValueError):
 
 
 def planner_command(planner=None) -> list[str]:
-    """Returns the planning command: `planner`, a path or a command, otherwise the environment variable REMAT_PLANNER,
-    `remat` on the path, or `npx remat`.
+    """Returns the planning command: the first that exists of `planner` (a path or a command), the environment variable
+    REMAT_PLANNER, `remat` on the path, and `npx remat`.
     """
     given = planner or os.environ.get("REMAT_PLANNER")
     if given:
@@ -38,7 +38,7 @@ def planner_command(planner=None) -> list[str]:
         return ["npx", "--yes", "remat"]
     raise PlannerMissing(
         "remat: the planner, a Node.js program, was not found: neither `remat` nor `npx` is on the path. "
-        "Install Node.js 20 or newer and run `npm install -g remat`, or set planner= or REMAT_PLANNER."
+        "Install Node.js 20.19 or newer. In a clone of remat, set REMAT_PLANNER=\"node $PWD/apps/cli/dist/main.js\", or pass that command as planner=."
     )
 
 
@@ -47,7 +47,7 @@ def _split(command):
 
 
 def plan_step(command, recorded, policy, budget, *, device=None, seconds=10, whole_modules=False) -> dict:
-    """Returns the output of `remat plan` for a recorded step, and writes the policy.
+    """Runs `remat plan` for a recorded step, writes the policy, and returns the command's JSON output.
 
     `budget`: an int in bytes, a float as a share of the step's peak, or a text for the command: "20GiB", "60%".
     `whole_modules`: checkpoint whole modules, no parts of them.

@@ -1,4 +1,4 @@
-"""Applies the checkpointing policy that remat planned to a model."""
+"""Applies a checkpointing policy from remat to a model."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ POLICY_FORMATS = ("remat-pytorch-policy/1", "remat-pytorch-policy/2", "remat-pyt
 
 
 def apply(model, policy, *, verify=None):
-    """Makes the modules named in `policy` run under `torch.utils.checkpoint` from now on. Returns a function that undoes
-    it, as `remove(model)` does.
+    """Makes the modules named in `policy` run under `torch.utils.checkpoint` from now on. Returns a function that
+    undoes this. `remove(model)` does the same.
 
-    `model`: a module, or several in a list or by name, as recorded. `policy`: the output of
-    `remat plan --pytorch-policy` or of `toPyTorchPolicy` of @remat/pytorch, as a path or parsed JSON. A policy made for
-    other modules is rejected without changing anything.
+    `model`: a module, or several in a list or by name, as recorded. `policy`: the output of `remat plan
+    --pytorch-policy` or of `toPyTorchPolicy` of @remat/pytorch, as a path or parsed JSON. A policy made for other
+    modules is rejected without changing anything.
 
     If no gradient is needed, modules run as before. Recomputation draws the same random numbers and does not change
-    running statistics or key-value caches. A module becomes an instance of a subclass of its class, so that copies
-    (`copy.deepcopy`, `torch.save`) also follow the policy, with weights of their own.
+    running statistics or key-value caches. Each module gets a subclass of its own class. Copies (`copy.deepcopy`,
+    `torch.save`) therefore also follow the policy, with their own weights.
 
-    `verify`: a training step, `step()`. It runs several times from the current state, with and without the policy.
-    Losses, gradients, weights, buffers, optimizer state, random generators, plain attributes of modules, and data that
-    names in the code refer to must be bitwise identical. Everything is restored afterwards. If something differs,
-    `TrainingDiffers` names the module, and the policy is not applied. If the step differs from itself without a policy,
-    `StepNotRepeatable` is raised.
+    `verify`: a training step, `step()`. It runs several times from the current state, with and without the policy. It
+    compares losses, gradients, weights, buffers, optimizer state, random generators, plain attributes of modules, and
+    the globals and closures that the code uses. All must be bitwise identical. Everything is restored afterwards. If
+    something differs, `TrainingDiffers` names the module, and the policy is not applied. If two runs without a policy
+    differ, `StepNotRepeatable` is raised.
     """
     policy = _checked(policy)
     if verify is not None:
@@ -39,15 +39,15 @@ def apply(model, policy, *, verify=None):
     modules = dict(as_one_model(model).named_modules())
     following = next((fqn for fqn, module in modules.items() if is_checkpointed(module)), None)
     if following is not None:
-        raise ValueError(f"module {following!r} already follows a policy; call remat.remove(model) first")
+        raise ValueError(f"remat: module {following!r} already follows a policy; call remat.remove(model) first")
     count = policy.get("moduleCount", len(modules))
     if count != len(modules):
-        raise ValueError(f"the policy is for another model: that has {count} modules, and this one {len(modules)}. Record and plan this model.")
+        raise ValueError(f"remat: the policy is for another model: that has {count} modules, and this one {len(modules)}. Record and plan this model.")
     units = {}
     for fqn, unit in policy["modules"].items():
         module = modules.get(fqn)
         if module is None:
-            raise ValueError(f"the policy names module {fqn!r}, which is not in the model; it was planned for {policy.get('model')!r}. Record and plan this model.")
+            raise ValueError(f"remat: the policy names module {fqn!r}, which is not in this model; the policy was planned for {policy.get('model')!r}. Record and plan this model.")
         units[module] = _unit(fqn, module, unit, policy)
     for module, unit in units.items():
         make_checkpointed(module, unit)
@@ -102,34 +102,34 @@ def _checked(policy):
     given = "the policy" if isinstance(policy, dict) else os.fspath(policy)
     how = "Write one with `remat plan step.json --pytorch-policy policy.json`."
     if not isinstance(policy, dict) and not os.path.exists(policy):
-        raise FileNotFoundError(f"{given}: no such file")
+        raise FileNotFoundError(f"remat: {given}: no such file")
     if not isinstance(policy, dict):
         try:
             policy = json.loads(read_regular_file(policy))
         except ValueError as error:
-            raise ValueError(f"{given} is not a policy: not JSON ({error}). {how}") from error
+            raise ValueError(f"remat: {given} is not a policy: not JSON ({error}). {how}") from error
     if not isinstance(policy, dict):
-        raise ValueError(f"{given} is not a policy: it contains a {type(policy).__name__}. {how}")
+        raise ValueError(f"remat: {given} is not a policy: it contains a {type(policy).__name__}. {how}")
     if policy.get("format") not in POLICY_FORMATS:
-        raise ValueError(f"{given}: expected a policy of format {POLICY_FORMATS[-1]!r}, found {policy.get('format')!r}; write it with this version of remat")
+        raise ValueError(f"remat: {given}: expected a policy of format {POLICY_FORMATS[-1]!r}, found {policy.get('format')!r}. Write it with this version of remat.")
     is_first = policy["format"] == POLICY_FORMATS[0]
     lacking = [key for key in ("modules", *(() if is_first else ("torch",))) if key not in policy]
     units = policy.get("modules", {})
     if not isinstance(units, dict):
-        raise ValueError(f"{given}: its modules are a {type(units).__name__}, expected an object. {how}")
+        raise ValueError(f"remat: {given}: `modules` is a {type(units).__name__}, expected an object. {how}")
     if not is_first:
         lacking += [f"{key} of {fqn!r}" for fqn, unit in units.items() for key in ("type", "parameters", "save") if key not in unit]
     if lacking:
-        raise ValueError(f"{given} is incomplete: it lacks {', '.join(lacking)}. {how}")
+        raise ValueError(f"remat: {given} is incomplete: it lacks {', '.join(lacking)}. {how}")
     return policy
 
 
 def _unit(fqn, module, unit, policy):
-    """Returns how a module has to run, after checking that the policy belongs to it."""
+    """Returns the treatment of a module, after checking that the policy belongs to it."""
     if isinstance(module, torch.jit.ScriptModule):
         raise ValueError(f"remat: module {fqn!r} is a TorchScript module, which is not supported; apply the policy before torch.jit.script or torch.jit.trace")
     if "forward" in module.__dict__:
-        raise ValueError(f"the forward of module {fqn!r} was replaced by another library, which would hide the policy's; apply the policy first")
+        raise ValueError(f"remat: another library replaced the forward of module {fqn!r}, which would hide the policy's forward; apply the policy first")
     if isinstance(unit, list):  # remat-pytorch-policy/1, which does not describe the module
         return Unit([entry for entry in unit if entry["policy"].endswith("_SAVE")], [], None)
     shapes = [list(parameter.shape) for parameter in module.parameters()]
@@ -140,12 +140,12 @@ def _unit(fqn, module, unit, policy):
     for what in expected:
         if expected[what] != found[what]:
             raise ValueError(
-                f"the policy is for another model: its module {fqn!r} has {what} {expected[what]}, and this one {found[what]}. Record and plan this model."
+                f"remat: the policy is for another model: its module {fqn!r} has {what} {expected[what]}, and this one {found[what]}. Record and plan this model."
             )
     # The ops that a module dispatches may change between releases.
     made, here = (_release(version) for version in (policy["torch"], torch.__version__))
     if (unit["save"] or unit.get("parts")) and made != here:
-        raise ValueError(f"the policy names ops of PyTorch {made}, and this is {here}. Record the step with this PyTorch and plan again.")
+        raise ValueError(f"remat: the policy names ops of PyTorch {made}, and this is {here}. Record the step with this PyTorch and plan again.")
     return Unit([{**entry, "policy": "MUST_SAVE"} for entry in unit["save"]], [tuple(part) for part in unit.get("parts", [])], unit.get("ops"), _path_of(unit), fqn)
 
 

@@ -1,5 +1,5 @@
-"""Reads the output of `torch.cuda.memory._dump_snapshot` for remat: the memory that PyTorch's CUDA allocator actually had
-in use over time, and the lines that requested it.
+"""Reads the output of `torch.cuda.memory._dump_snapshot` for remat: the memory that PyTorch's CUDA allocator had in use
+over time, and the lines that requested it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def export_snapshot(path, output):
     >>> torch.cuda.memory._dump_snapshot("snapshot.pickle")
     >>> remat.export_snapshot("snapshot.pickle", "snapshot.json.gz")
 
-    The pickle need not be trusted: nothing in it is run. Raises `SnapshotRefused` for a file that is not a snapshot.
+    You need not trust the pickle, because no code in it is run. Raises `SnapshotRefused` for a file that is not a
+    snapshot.
     """
     data, snapshot = _read(path)
     content = _Content(snapshot, os.fspath(path), len(data)).content()
@@ -56,8 +57,8 @@ def _excerpt(value):
 
 
 class _Content:
-    """A snapshot with each stack stored once. It visits no more items than the pickle has bytes. More would be repetitions
-    of the same ones.
+    """A snapshot with each stack stored once. It visits at most as many items as the pickle has bytes, since more would
+    be repetitions.
     """
 
     def __init__(self, snapshot, name, size):
@@ -65,7 +66,8 @@ class _Content:
         self.left = size
         self.stack_of_frames = {}
         if not isinstance(snapshot, dict) or not isinstance(snapshot.get("segments"), list):
-            raise self._refused(f"a dict with 'segments', found {type(snapshot).__name__}")
+            found = "a dict without that list" if isinstance(snapshot, dict) else type(snapshot).__name__
+            raise self._refused(f"a dict with a list 'segments', found {found}")
         self.snapshot = snapshot
         self.frames, self.stacks = {}, {}
 
@@ -105,7 +107,7 @@ class _Content:
         told = []
         for block in self._visit(blocks):
             size = self._of(block, "size", int)
-            # Present since 2.2. Before, blocks followed one another without it.
+            # PyTorch writes addresses since 2.2. Before, each block began where the one before it ended.
             at = self._of(block, "address", int, address)
             is_active = self._of(block, "state", str, "").startswith("active")
             told.append([at, size, self._of(block, "requested_size", int, size), int(is_active), self._stack(block)])
@@ -144,7 +146,7 @@ class _Content:
     def _visit(self, items):
         self.left -= len(items)
         if self.left < 0:
-            raise self._refused("each part once, found the same parts repeatedly")
+            raise self._refused("each part once, but the same parts are repeated")
         return items
 
     def _of(self, of, field, kind, default=None):

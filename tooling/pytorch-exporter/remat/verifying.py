@@ -1,5 +1,5 @@
-"""Checks that steps that follow a policy are bitwise identical to steps that do not, and finds the modules responsible for
-a difference.
+"""Checks that steps with a policy are bitwise identical to steps without one, and finds the modules responsible for a
+difference.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .restoring import as_before, generators_restorer
 from .tensors import tensors_in
 from .used_by import used_by
 
-#: Changes made by the first step may not show before the second.
+#: A change in the first step may not show until the second.
 _STEPS = 2
 
 
@@ -26,7 +26,7 @@ class StepNotRepeatable(RuntimeError):
 
 
 class TrainingDiffers(RuntimeError):
-    """A policy changes training."""
+    """The results of training with a policy differ from those without it."""
 
 
 class Difference(NamedTuple):
@@ -54,7 +54,8 @@ class Guilty(NamedTuple):
 
 
 class Verifier:
-    """Runs steps of a model without a policy from its current state, to compare them with others from the same state.
+    """Runs steps of a model without a policy from its current state. Steps with a policy, from the same state, are
+    compared with them.
     """
 
     def __init__(self, model, step, ranks=None):
@@ -73,12 +74,12 @@ class Verifier:
         stuck = reached(model, step).stuck if difference is not None else []
         if stuck:
             raise StepNotRepeatable(
-                f"remat: step() is not repeatable: two runs without a policy, from the same state, differ in {difference}. remat cannot copy {_list_of(stuck)}, so it cannot repeat the step from the same state, "
-                "and the two runs advanced it. Everything else is unchanged. Use a counter, a list or one fixed batch instead, or pass verify=False."
+                f"remat: step() is not repeatable: two runs without a policy, from the same state, differ in {difference}. remat cannot copy {_list_of(stuck)}, so the second run started from another state. "
+                "Each run has advanced it. Everything else is unchanged. Use a counter, a list or one fixed batch instead, or pass verify=False."
             )
         if difference is not None:
             raise StepNotRepeatable(
-                f"remat: step() is not repeatable: two runs without a policy, from the same state, differ in {difference}. So remat cannot check whether a policy changes training; the model is unchanged. "
+                f"remat: step() is not repeatable: two runs without a policy, from the same state, differ in {difference}. remat therefore cannot check whether a policy changes training. The model is unchanged. "
                 "Likely causes: step() takes its batch from an iterator, keeps state that remat does not see, or runs nondeterministic kernels. "
                 "Let step() use one fixed batch, or pass verify=False."
             )
@@ -99,7 +100,9 @@ class Verifier:
         return self._found(found)
 
     def _found(self, difference):
-        """Returns the difference of the first process that has one, so that all processes continue in the same way."""
+        """Returns the difference found by the first process that found one, so that all processes continue in the same
+        way.
+        """
         return next((one for one in self._ranks.all(difference) if one is not None), None)
 
     def guilty(self, policy, difference):
@@ -112,7 +115,8 @@ class Verifier:
             alike = [name for name in units if name != one.unit and _type_of(units[name]) is not None and _type_of(units[name]) == _type_of(units[one.unit])]
             del units[one.unit]
             found.append(one)
-            # Modules of one class usually behave alike. Each is tested alone, so that none is blamed for another.
+            # Modules of one class usually behave alike. Each is tested alone, so that no module is blamed for another
+            # one.
             for name in alike:
                 seen = self._alone(policy, name)
                 if seen is None:
@@ -142,8 +146,8 @@ class Verifier:
         return self._blame(names[high - 1], seen)
 
     def _blame(self, unit, difference):
-        """Returns the module in a unit that changes training. A gradient shows where a change arrives, not where it comes
-        from, so it is not a proof.
+        """Returns the module in a unit that changes training. A different gradient does not prove this, since it shows
+        where a change arrives and not where it comes from.
         """
         if difference.is_state and difference.module is not None and _is_inside(difference.module, unit):
             return Guilty(unit, difference.module, difference)
@@ -171,7 +175,7 @@ class Verifier:
                 return
             _, restore = begun.pop()
             name = names[id(module)]
-            # A module around a changing one differs for that reason.
+            # An outer module differs because of the inner one that changes.
             if any(_is_inside(one, name) for one in changing):
                 return
             first = [bits_of(one) for one in tensors_in(output)]
@@ -242,7 +246,7 @@ def _first_difference(plain, other):
 
 @contextlib.contextmanager
 def _watching(model, seen):
-    """A context that notes the results of root modules and each gradient. Yields the optimizers that are found."""
+    """A context that records each gradient and the results of root modules. Yields the optimizers that are found."""
     optimizers, counts = [], {}
 
     def count(*key):
@@ -286,7 +290,7 @@ def _watching(model, seen):
 
 
 def _tell_state(seen, place, model, step, optimizers):
-    """Notes the state after a step: everything that another step could depend on."""
+    """Records the state after a step: everything that another step could depend on."""
     everything = reached(model, step, (one for one in used_by(step) if isinstance(one, torch.nn.Module)))
     for number, (name, prefix, module) in enumerate(everything.modules):
         of_model = (*([name] if name else []), *prefix)
@@ -321,7 +325,7 @@ def _tell_state(seen, place, model, step, optimizers):
 
 
 def _tokens(value):
-    """Returns, for each path, a token that is equal for equal bits."""
+    """Returns a token for each path. Tokens are equal if the bits are equal."""
     found = {}
 
     def visit(path, one, children):

@@ -298,7 +298,7 @@ def case(seed, policies, build=build, has_two_passes=None):
             answers.append({**answer, "peak": measured_peak(seed, units, parts, build)})
         except RuntimeError as error:
             # A saved result was written into, which PyTorch rejects, for policies and for parts.
-            if not any(text in str(error) for text in ("modified by an inplace operation", "has been mutated", "was overwritten since")):
+            if not any(text in str(error) for text in ("modified by an inplace operation", "has been mutated", "was overwritten after")):
                 raise
             answers.append({**answer, "refused": True})
     return {"step": file, "plain": measured_peak(seed, {}, {}, build), "policies": answers}

@@ -379,7 +379,7 @@ class PartsTest(unittest.TestCase):
             def forward(self, x):
                 return torch.sigmoid(x + self.shift).sum()
 
-        for change, message in ((lambda w: w.mul_(2), "was overwritten since"), (lambda w: w.untyped_storage().resize_(0), "was freed since"), (replace_data, "was replaced since")):
+        for change, message in ((lambda w: w.mul_(2), "was overwritten after"), (lambda w: w.untyped_storage().resize_(0), "was freed after"), (replace_data, "was assigned new data")):
             model = Shifted()
             remat.apply(model, policy_of(model, {"": [[0, 2]]}))
             loss = model(torch.randn(2, 8, 16))

@@ -404,7 +404,7 @@ class Policy(Folder):
                 remat.apply(Transformer(), path)
 
     def test_what_does_not_fit_the_model_is_refused(self):
-        with self.assertRaisesRegex(ValueError, "names module 'blocks.0', which is not in the model"):
+        with self.assertRaisesRegex(ValueError, "names module 'blocks.0', which is not in this model"):
             remat.apply(Transformer(), self.policy(modules={"blocks.0": []}))
         with self.assertRaisesRegex(ValueError, "expected a policy of format"):
             remat.apply(Transformer(), self.policy(format="other/1"))
