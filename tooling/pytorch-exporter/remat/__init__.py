@@ -1,4 +1,4 @@
-"""Records training steps of PyTorch models for remat, and applies the checkpointing policies that remat plans.
+"""Records training steps of PyTorch models for remat, and applies checkpointing policies that remat plans.
 
 >>> import remat
 >>> remat.fit(model, step, budget="20GiB")

@@ -8,16 +8,16 @@ import functools
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-#: Ops whose kernels call other ops that autocast casts, each with the function that programs call. PyTorch disables
-#: autocast inside a dispatch mode, so these ops would compute in a different dtype there.
+#: Ops whose kernels call other ops to which autocast applies, each with the function that programs call. PyTorch
+#: disables autocast inside a dispatch mode, so these ops would compute in a different dtype there.
 CASTING_INSIDE = {"aten::_trilinear": "aten::bilinear", "aten::linalg_pinv.atol_rtol_tensor": "aten::linalg_pinv.atol_rtol_tensor"}
 _KINDS = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA"}
 
 
 @functools.cache
 def casts_inside(func):
-    """Returns the kinds of devices on which autocast stays on inside the kernel of an op. For other ops it casts the
-    arguments of the calling function and is off from there on.
+    """Returns the kinds of devices on which autocast stays on inside the kernel of an op. For most ops there are none:
+    autocast casts the arguments of the calling function and is off inside it.
     """
     schema = getattr(func, "_schema", None)
     name = "" if schema is None else ".".join(filter(None, (schema.name, schema.overload_name)))
@@ -26,8 +26,8 @@ def casts_inside(func):
 
 
 def autocast_outside(func):
-    """Returns the autocast state outside of the current dispatch mode for the kernel of `func`: the dtype for each kind of
-    device. Empty for nearly all ops.
+    """Returns the autocast dtype for each kind of device, outside of the current dispatch mode, if the kernel of `func`
+    needs it. Empty for nearly all ops.
     """
     kinds = casts_inside(func)
     if not kinds:
@@ -62,5 +62,5 @@ class AsWithoutModes(TorchDispatchMode):
 
 
 def below_modes():
-    """Returns the context for the modes of selective checkpointing. A null context if autocast is off."""
+    """Returns the context in which to run the modes of selective checkpointing: a null context if autocast is off."""
     return AsWithoutModes() if any(map(torch.is_autocast_enabled, _KINDS)) else contextlib.nullcontext()

@@ -27,10 +27,10 @@ def on_first_gradient(tensors, call):
 
 
 def on_last_gradient(tensors, tell, call):
-    """Calls `call(told)` when a backward pass has all gradients of `tensors`, where `told` is the list of `tell(grad)` for
-    each. Returns a function that removes the hooks.
+    """Calls `call(told)` when a backward pass has all gradients of `tensors`, where `told` is the list of `tell(grad)`
+    for each. Returns a function that removes the hooks.
 
-    It is like `register_multi_grad_hook`, which fails if `autograd.grad` asks for gradients of leaves, and keeps
+    `register_multi_grad_hook` is similar, but fails if `autograd.grad` asks for gradients of leaves, and keeps
     gradients alive until all are there.
     """
     # Finding the node of a leaf runs an op that is not part of the program.

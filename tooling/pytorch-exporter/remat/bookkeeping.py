@@ -13,7 +13,7 @@ from .parts import PartsOfCall
 # Numbers of ops per call, and number of repetitions. Two sizes separate the cost of a call from that of an op.
 _FEW, _MANY, _TIMES = 1, 33, 15
 
-# In a real program, which evicts caches between calls, the overhead is this many times that of a loop. Measured with 71
+# A real program evicts CPU caches between calls, so its overhead is this many times that of a loop. Measured with 71
 # checkpointing strategies of six models on a GPU.
 _IN_A_PROGRAM = 2
 
@@ -22,9 +22,10 @@ _IN_A_PROGRAM = 2
 def measure_bookkeeping(device, now):
     """Returns the overhead of checkpointing in a program on this machine in milliseconds, by cause.
 
-    `frame`: starting or restarting a call. `selective`: in addition with selective checkpointing. `save`: each tensor
-    that is not saved, or is saved during recomputation. `dispatch`: each op under the modes of selective checkpointing.
-    `count`: each op of a module that has parts. `rerun`: each op of a recomputed part.
+    `frame`: starting or restarting a call. `selective`: the additional time for that with selective checkpointing.
+    `save`: each tensor that is not saved, or is saved during recomputation. `dispatch`: each op under the modes of
+    selective checkpointing. `count`: each op of a module of which only parts are recomputed. `rerun`: each op of a
+    recomputed part.
 
     It is measured with very cheap ops on `device` and takes a quarter of a second. `now` returns the time in seconds.
     """

@@ -9,12 +9,11 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 
 class GivenCaches:
-    """Arguments of a call, with copies of the caches among them as they were at its beginning. Caches are those of
+    """Arguments of a call, with copies of the caches among them, made when the call began. Caches are those of
     transformers, or other objects with an `update` method.
 
-    A recomputed call is given stand-ins, so that the caches do not change. A stand-in keeps tensors that the call
-    replaced, and only the shapes of others, so that a call waiting for recomputation does not keep keys and values
-    alive.
+    A recomputed call gets stand-ins, so that the caches do not change. A stand-in keeps the tensors that the call
+    replaced. Of all others it keeps only the shapes, so that keys and values do not stay alive until the recomputation.
     """
 
     def __init__(self, fixed):
@@ -23,7 +22,7 @@ class GivenCaches:
         self.is_again = False
 
     def given(self):
-        """Returns the arguments of the first run, or after that, of a recomputation."""
+        """Returns the arguments for the first run, or in later calls, for a recomputation."""
         if not self.is_again or not self.before:
             return self.fixed
         return [self.before[place].stand_in() if place in self.before else one for place, one in enumerate(self.fixed)]
@@ -47,7 +46,7 @@ class _Before:
         self.fields = {key: _held(value) for key, value in vars(one).items()}
 
     def let_go(self):
-        """Reduces tensors that the object still has to their shape and dtype."""
+        """Replaces tensors that the object still has by their shape and dtype."""
         now = vars(self.one)
         is_same = all(now.get(key) is value for key, value in self.fields.items() if value is None or isinstance(value, torch.Tensor))
         for key, value in self.fields.items():
@@ -67,7 +66,7 @@ class _Look:
         self.shape, self.dtype = tensor.shape, tensor.dtype
 
     def tensor(self):
-        with _disable_current_modes():  # Selective checkpointing would count it as an op of the module.
+        with _disable_current_modes():  # Selective checkpointing would count this as an op of the module.
             return torch.empty(self.shape, dtype=self.dtype, device="meta")
 
 

@@ -22,14 +22,14 @@ from .transforms import is_transformed
 
 
 class Unit(NamedTuple):
-    """How a module runs: if it has parts, only these are recomputed. Otherwise all of it is, except the results that are
-    saved.
+    """The treatment of a module. If it has parts, only these are recomputed. Otherwise everything is recomputed except
+    the saved results.
     """
 
     save: list
     parts: list
     ops: int | None
-    """Number of ops that a call dispatches, which the positions of parts refer to, or None if unknown."""
+    """Number of ops that a call dispatches, or None if unknown. Parts are positions among these ops."""
     path: list | None = None
     """Names of these ops up to the end of the last part, or None if unknown."""
     name: str = ""
@@ -102,7 +102,7 @@ def _checkpointed_class(plain):
     if known is None:
 
         def forward(module, *args, **kwargs):
-            # The result of torch.jit.trace cannot be recomputed. A call under a transform of torch.func cannot either,
+            # The result of torch.jit.trace cannot be recomputed. Neither can a call under a transform of torch.func,
             # since recomputation would be outside of the transform.
             if torch.jit.is_tracing():
                 return plain.forward(module, *args, **kwargs)
@@ -149,8 +149,8 @@ def _run_checkpointed(module, plain, args, kwargs):
     from torch.utils._pytree import tree_flatten, tree_unflatten
     from torch.utils.checkpoint import checkpoint
 
-    # Tensors are separate arguments, so that a checkpointed call around this one is responsible for those that it also
-    # has. A tensor given several times, as attention's queries and keys, is also the same one in the recomputation.
+    # Tensors are separate arguments, so that an outer checkpointed call handles the tensors that it also has. If a
+    # tensor is passed several times, such as for queries and keys, the recomputation also passes a single tensor.
     unit = module.__dict__["_remat_unit"]
     saved = unit.save
     if unit.parts:
@@ -212,8 +212,8 @@ def _run_in_parts(module, plain, args, kwargs):
     return out
 
 
-#: Modules for which a warning about a different path was given, with their unit. Applying a policy again does not
-#: change that.
+#: Modules that have caused a warning about a different path, with their unit. Applying a policy again does not repeat
+#: the warning.
 _told = weakref.WeakKeyDictionary()
 
 
@@ -268,8 +268,8 @@ def _place_among(tensors, tensor):
 
 
 class _Around:
-    """Wraps a context of selective checkpointing. `module`: the recomputed module. It is recomputed once for each backward
-    pass through its graph, while selective checkpointing alone rejects all but the first.
+    """Wraps a context of selective checkpointing, so that several backward passes can go through one graph. Selective
+    checkpointing alone rejects all but the first. `module` is recomputed once for each pass.
     """
 
     def __init__(self, context, module=None):
@@ -277,7 +277,7 @@ class _Around:
 
     def __enter__(self):
         self.stack = contextlib.ExitStack()
-        # Entered outside of the context, which would count its ops.
+        # Entered outside of the context, which would count the ops of this one.
         if self.module is not None:
             self.stack.enter_context(_counting_once(self.module))
         self.stack.enter_context(below_modes())
@@ -289,8 +289,8 @@ class _Around:
 
 @contextlib.contextmanager
 def _counting_once(module):
-    """During recomputation of a module, keeps running statistics of its normalisation layers, which have already seen this
-    batch.
+    """Keeps running statistics of normalisation layers unchanged during recomputation of a module, since they already
+    include this batch.
     """
     again = module.modules() if in_backward() else ()
     before = [(tensor, tensor.detach().clone()) for one in again for tensor in statistics_of(one)]
@@ -298,5 +298,5 @@ def _counting_once(module):
         yield
     finally:
         for tensor, was in before:
-            # Bypasses autograd, which would report a change of a saved tensor.
+            # Bypasses autograd, which would report that a saved tensor has changed.
             tensor.data.copy_(was)

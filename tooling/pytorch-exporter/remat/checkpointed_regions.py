@@ -17,8 +17,9 @@ def watch_regions(told, own):
 
     `told.begin_region(name, is_reentrant, given)` returns a number, which `told.begin_again(number)` and
     `told.end_region(number, returned)` receive. The result of `told.save_by_policy(tensor)` lives as long as the saved
-    tensor. Both forms use classes that torch's own `checkpoint` and FSDP's look up when they are called, so it does not
-    matter under which name a program imported it. `own(undo)` receives functions that undo the patches.
+    tensor. The reentrant and the non-reentrant form both look up their classes when they are called, and these classes
+    are patched. It therefore does not matter under which name a program imported `checkpoint`. `own(undo)` receives
+    functions that undo the patches.
     """
     numbers = weakref.WeakKeyDictionary()  # by frame of the non-reentrant form
 

@@ -12,8 +12,8 @@ _CYCLES_BEFORE = 200_000
 
 
 def wait_for_cuda(device=None):
-    """Waits until a GPU, by default the current one, has finished all its work. Returns immediately if there is none, and
-    for other devices.
+    """Waits until a GPU, by default the current one, has finished all its work. Returns immediately for other devices,
+    or if there is no GPU.
     """
     if torch.cuda.is_initialized() and (device is None or device.type == "cuda"):
         torch.cuda.synchronize(device)
@@ -36,8 +36,8 @@ class HostClock:
 
 
 class CudaClock:
-    """Measures ops on the stream that they run on. The GPU waits a little before each op, so that all of its kernels are
-    queued when it begins and launch time on the host does not count.
+    """Measures ops on the stream that they run on. The GPU waits a little before each op, until all kernels of the op
+    are queued. The time thus does not include launching on the host.
     """
 
     def __init__(self):

@@ -19,8 +19,8 @@ _BYTES_ALIGNMENT = 16
 
 @contextlib.contextmanager
 def cuda_kernels():
-    """A context in which `scaled_dot_product_attention` on the CPU is the kernel that CUDA would choose, and `dropout` is
-    the fused one.
+    """A context in which `scaled_dot_product_attention` on the CPU uses the kernel that CUDA would choose, and
+    `dropout` uses the fused kernel.
 
     The order of choice is flash attention, memory-efficient attention, matrix products. Each is used if it supports the
     arguments and `torch.backends.cuda` has it enabled, as in aten/src/ATen/native/transformers/cuda/sdp_utils.cpp.

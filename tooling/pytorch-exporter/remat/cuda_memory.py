@@ -1,4 +1,4 @@
-"""Memory that CUDA's allocator gave out on the current device beyond the tensors that a recorder sees."""
+"""Measures memory that CUDA's allocator uses on the current device in addition to the tensors that a recorder sees."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class CudaMemory:
         self._at_begin = self._requested()["current"]
 
     def end_op(self) -> int:
-        """Returns the bytes that the op used while it ran beyond its inputs and outputs: a workspace, a copy of its
-        inputs.
+        """Returns the bytes that the op used while it ran, besides its inputs and outputs, such as a workspace or a
+        copy of its inputs.
         """
         requested = self._requested()
         return max(0, requested["peak"] - max(requested["current"], self._at_begin))

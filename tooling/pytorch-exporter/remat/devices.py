@@ -12,8 +12,8 @@ from torch.utils import _device
 
 @contextlib.contextmanager
 def cpu_for_cuda():
-    """A context in which, if there is no CUDA, requests for CUDA use the CPU, and CUDA autocast uses CPU autocast with the
-    same dtype.
+    """A context in which requests for CUDA use the CPU if there is no CUDA. CUDA autocast then becomes CPU autocast
+    with the same dtype.
     """
     if torch.cuda.is_available():
         yield

@@ -1,4 +1,4 @@
-"""Decides whether the recomputation of a region may stop as soon as the last tensor is saved."""
+"""Decides whether the recomputation of a region may stop when the last tensor is saved."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ class EarlyStop:
     """
 
     def __init__(self):
-        #: Sequence number of the autograd node whose op saved last, or None if that saved arguments of a nested call.
+        #: Sequence number of the autograd node whose op saved last, or None if the last save was the arguments of a
+        #: nested call.
         self._number = None
         self._runs_to_end = True
 
     @contextlib.contextmanager
     def first_run(self, saves_arguments):
-        """A context around the call in the forward pass. `saves_arguments()` tells whether `torch.utils.checkpoint` itself
-        is saving now. Yields a function to call with the outputs of the call.
+        """A context around the call in the forward pass. `saves_arguments()` returns whether `torch.utils.checkpoint`
+        itself is saving now. Yields a function to which you pass the outputs of the call.
         """
         # The hooks of `torch.utils.checkpoint`, which has just entered them.
         pack, unpack = torch._C._autograd._top_saved_tensors_default_hooks(False)
@@ -69,8 +70,8 @@ class EarlyStop:
 
 
 def _has_saved_what_is_complete(outputs, number):
-    """Returns whether the op of the autograd node with this sequence number saves nothing that it writes later. The node
-    is searched for behind `outputs`. Nodes created earlier have lower numbers.
+    """Returns whether an op saves nothing that it writes later. The op is given by the sequence number of its autograd
+    node, which is searched for behind `outputs`. Nodes created earlier have lower numbers.
     """
     nodes = [leaf.grad_fn for leaf in tree_leaves(outputs) if isinstance(leaf, torch.Tensor) and leaf.grad_fn is not None]
     seen = set(nodes)
@@ -87,7 +88,7 @@ def _has_saved_what_is_complete(outputs, number):
 
 @functools.cache
 def _saves_complete_tensors(node):
-    # A function in Python saves after its forward has ended.
+    # An autograd function in Python saves tensors after its forward has ended.
     if issubclass(node, BackwardCFunction):
         return True
     name, _, end = node.__name__.rpartition("Backward")
@@ -96,8 +97,8 @@ def _saves_complete_tensors(node):
 
 @functools.cache
 def _node_names():
-    """Returns the names of ATen's autograd nodes without the `Backward0` at the end. The value is False for ops that write
-    no argument other than their in-place target, and True for all others.
+    """Returns a dict by the names of ATen's autograd nodes, without the `Backward0` at the end. The value is False for
+    ops that write no argument other than their in-place target, and True for all others.
     """
     dispatched = set(torch._C._dispatch_get_all_op_names())
     writing = {}
@@ -115,7 +116,7 @@ def _node_names():
 
 
 def _writes_beside(schema):
-    """Whether, according to its schema, an op writes an argument that is neither its in-place target nor an output
+    """Returns whether an op's schema declares a write to an argument that is neither its in-place target nor an output
     argument.
     """
     written = [place for place, argument in enumerate(schema.arguments) if argument.alias_info is not None and argument.alias_info.is_write and not argument.is_out]

@@ -1,5 +1,5 @@
-"""Watches, while a step is recorded, for module state that changes other than through ops. Running the module's code again
-would change it again.
+"""Finds module state that changes other than through ops while a step is recorded. Running the module's code again
+would change such state again.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ class StateWatch:
         self._tables, self._events = tables, events
         self._own = set() if model is None else {id(one) for one in model.modules()}
         self._running = []
-        self._seen = weakref.WeakKeyDictionary()  # by module: its attributes at its last end, or at the beginning of the outermost call
+        self._seen = weakref.WeakKeyDictionary()  # by module: its attributes when it last ended, or when the outermost call began
         self._hooked = []  # modules with hooks that ran since they ended
         self._generators = global_generators()
 
     def changed(self, entering=None):
-        """Returns changes since the last call that running the current modules again would repeat: a description of the
-        state, or a module with the path of one of its attributes. `entering`: a module that begins, whose hooks may
-        already have run.
+        """Returns the changes since the last call of this method that running the current modules again would repeat. A
+        change is a description of the state, or a module with the path of one of its attributes. `entering`: a module
+        that begins, whose hooks may already have run.
         """
         generators = global_generators()
         changed = [f"the state of {of}'s random generator" for of, before, now in zip(("Python", "NumPy"), self._generators, generators) if before != now]
@@ -64,8 +64,8 @@ class StateWatch:
                 return
 
     def _look(self, module):
-        """Returns the attributes of a module, including those of unregistered modules in them, which are not compared
-        anywhere else.
+        """Returns the attributes of a module, including those of unregistered modules among its attributes, which are
+        not compared anywhere else.
         """
         found, seen = {}, {id(module)}
 
@@ -90,16 +90,16 @@ class StateWatch:
         return found
 
     def _differing(self, running, now):
-        """Returns the attribute that differs, if any: the innermost of the first that do."""
+        """Returns a list with the first attribute that differs, as its module and path, or an empty list."""
         before = running.attributes
         paths = [path for path in {**before, **now} if path not in before or path not in now or self._is_repeated(running, before[path], now[path])]
-        # A longer list differs in its length and in its new items.
+        # A longer list has another length, and also new items.
         return [(running.module, paths[0])] if paths else []
 
     def _is_repeated(self, running, before, now):
         if not (isinstance(before, _TensorToken) and isinstance(now, _TensorToken)):
             return before != now
-        # A replaced tensor is the same after recomputation, unless it is computed from the old one.
+        # Recomputation replaces a tensor by the same values, unless they are computed from the old tensor.
         return not before.is_same(now) and self._is_read(before, running.since)
 
     def _is_read(self, token, since):
@@ -135,7 +135,7 @@ class _TensorToken:
 
 
 class ValuesBefore:
-    """The bits of buffers and attribute tensors before a step, to find writes that no op declares."""
+    """The bits of buffers and attribute tensors before a step, used to find writes that no op declares."""
 
     def __init__(self, model):
         self._tensors = {}  # by address: the tensor, its module, its bits

@@ -8,8 +8,8 @@ import os
 
 
 def write_file(path, content):
-    """Writes content as JSON, compressed if the name ends in .gz. Writes to a temporary file and renames it, so that the
-    file is never incomplete.
+    """Writes content as JSON, compressed if the name ends in .gz. Renames a temporary file, so that the file is never
+    incomplete.
     """
     partial = f"{os.fspath(path)}.{os.getpid()}.part"
     try:

@@ -28,7 +28,7 @@ from torch.utils._python_dispatch import _disable_current_modes, is_traceable_wr
 #: Attributes of every module that belong to torch itself and to remat. `training` is state.
 _INTERNAL = set(vars(torch.nn.Module())) - {"training"} | {"_remat_unit", "_remat_contexts"}
 _DEEPEST = 6
-#: Limit for one module or function, so that a replay buffer or a data set is not examined as a whole.
+#: Maximum number of items for one module or function, so that a replay buffer or a data set is not examined as a whole.
 _MOST_ITEMS = 5_000
 _NOTHING_IN_IT = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.CodeType, torch.dtype, torch.device, torch.Size)
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
@@ -41,9 +41,9 @@ def attributes(module):
 
 
 def walk(value, visit):
-    """Calls `visit(path, value, children)` with `value` and its parts, each object once. `children` is a mapping from the
-    path's next step, or None for a value without parts. Modules are not entered unless `value` itself is a mapping of
-    attributes, since they are visited separately.
+    """Calls `visit(path, value, children)` for `value` and everything in it, each object once. `children` maps the next
+    step of a path to a value, and is None for a value that contains none. Modules inside are not entered, since they
+    are visited separately.
     """
     seen = set()
     left = _MOST_ITEMS
@@ -78,17 +78,19 @@ def children_of(value):
 
 
 class Found(NamedTuple):
-    """A module whose state matters: one of the model's, or one that an attribute, a list or a variable refers to."""
+    """A module whose state matters: a module of the model, or one that an attribute, a list or a variable refers to."""
 
     owner: str | None
-    """The module of the model that owns it: itself, or the one whose attribute refers to it. None if there is none."""
+    """The module of the model that owns this one: itself, or the module whose attribute refers to it. None if there is
+    none.
+    """
     path: tuple
-    """Path from its owner, or empty for a module of the model."""
+    """Path from the owner to this module. Empty for a module of the model."""
     module: torch.nn.Module
 
 
 class Reached(NamedTuple):
-    """Everything with state that a step can reach through a model, attributes and the names that code uses."""
+    """Everything with state that a step can reach through a model, through attributes, or through names in its code."""
 
     modules: list[Found]
     others: list
@@ -166,7 +168,7 @@ _WITH_STATE = (torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler, torc
 
 
 def is_plain_object(value):
-    """Returns whether an object's class belongs to the program's own code. Objects of libraries have internal state
+    """Returns whether an object's class belongs to the program's own code. Objects of libraries may have internal state
     that cannot be restored here.
     """
     if isinstance(value, types.SimpleNamespace):
@@ -256,7 +258,7 @@ def _part_token(value):
     if isinstance(value, tuple) and len(value) < 10:
         return tuple(map(_part_token, value))
     if isinstance(value, (list, tuple)):
-        return type(value).__name__, len(value)  # a new list may have been created for this comparison
+        return type(value).__name__, len(value)  # the list may have been created only for this comparison
     return value if isinstance(value, (*_NUMBERS, range)) else type(value).__name__
 
 
@@ -352,7 +354,7 @@ class Binding(NamedTuple):
 
 
 def bindings_of(functions, classes=()):
-    """Returns the names that refer to data in functions, in the functions that these use, and in classes."""
+    """Returns the names that refer to data, in the given functions, in the functions that those use, and in classes."""
     seen, found = set(), {}
 
     def add(key, label, get, set_):
@@ -414,8 +416,8 @@ def is_data(value):
 
 
 def functions_of(model, step=None):
-    """Returns the functions that a step runs, as far as they can be determined in advance: its own, the forward passes of
-    modules, their hooks.
+    """Returns the functions that a step runs, as far as they are known in advance: `step`, the forward passes of
+    modules, and their hooks.
     """
     found = [] if step is None else [step]
     for module in model.modules():
@@ -499,7 +501,7 @@ def _is_large_on_device(tensor):
 
 
 class _Kept:
-    """A value to restore: the object itself, or a copy of an iterator, since an iterator cannot go back."""
+    """A value to restore: the object itself, or, since an iterator cannot go back, a copy of an iterator."""
 
     __slots__ = ("value", "copy", "token")
 

@@ -14,7 +14,7 @@ except ImportError:  # torch without torch.distributed
 
 
 class Ranks:
-    """The processes that a model is replicated or sharded over. For any other model, only this one."""
+    """The processes over which a model is replicated or sharded. For any other model, only this process."""
 
     def __init__(self, model=None):
         self._group = _group_of(model) if model is not None and dist.is_available() and dist.is_initialized() else None
@@ -24,7 +24,7 @@ class Ranks:
         return self._group is not None
 
     def of_first(self, make):
-        """Returns the result of `make()`, run in the first process, in all processes. If it raises there, it raises
+        """Runs `make()` in the first process, and returns its result in all processes. If it raises there, it raises
         everywhere.
         """
         if not self.are_several:

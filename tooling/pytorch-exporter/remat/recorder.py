@@ -29,7 +29,8 @@ from .tensors import needing_gradient, tensors_in, untyped_storages
 from .transforms import is_transformed, refusing_transforms
 
 SCHEMA = "mem-oracle/1"
-#: Mark inside the call of a module whose weights or buffers have other storages at its end: it cannot be recomputed.
+#: Mark inside the call of a module that cannot be recomputed, because its weights or buffers have other storages when
+#: it ends.
 STATE_REPLACED = "stateReplaced"
 #: Mark inside the call of a module whose code changes state other than through ops that write into tensors.
 STATE_CHANGED = "stateChanged"
@@ -91,7 +92,7 @@ class Recorder(TorchDispatchMode):
                     self._hooked.add(module)
                     self._own(module.register_forward_pre_hook(self._before_forward).remove)
             self._tell_weights(self.model, self.first)
-            # State before the step, which may give weights other data.
+            # Records the state before the step, since the step may give weights other data.
             if not any(torch.nn.parameter.is_lazy(one) for one in [*self.model.parameters(), *self.model.buffers()]):
                 self._tree = [self._describe(module) for module in self.model.modules()]
             for parameter in self.model.parameters():
@@ -136,8 +137,8 @@ class Recorder(TorchDispatchMode):
 
         def resize_and_tell(storage, size):
             if not self.tables.knows(storage) and not self._ended:
-                # It existed before, with its previous contents. An empty one counts as created now, as FSDP's gathered
-                # weights do in PyTorch's tracker.
+                # The storage existed before, with its previous contents. An empty storage counts as created now, as
+                # FSDP's gathered weights do in PyTorch's tracker.
                 self._was_there(self.tables.storage(storage, storage.device), "Other" if storage.nbytes() > 0 else self._made_now())
             resize(storage, size)
             self._tell({"e": "resize", "s": self.tables.storage(storage, storage.device), "n": int(size)})
@@ -183,8 +184,8 @@ class Recorder(TorchDispatchMode):
         }
 
     def _besides(self):
-        """Returns the bytes allocated on CUDA at the start outside of any storage that was seen: workspaces that cuBLAS
-        keeps, and memory that the step does not touch.
+        """Returns the bytes allocated on CUDA at the start that belong to no recorded storage, such as workspaces that
+        cuBLAS keeps and memory that the step does not touch.
         """
         if self._cuda is None:
             return 0
@@ -309,8 +310,8 @@ class Recorder(TorchDispatchMode):
         return found
 
     def _tell_statistics(self):
-        """Statistics that a recomputation computes with, as in evaluation, count as written, since it would read other
-        values.
+        """Counts statistics as written if a recomputation computes with them, as in evaluation, since it would read
+        other values.
         """
         read = self._statistics.computed_with(self.events, lambda event: id(event) in self._averaging)
         if not read:
@@ -326,8 +327,8 @@ class Recorder(TorchDispatchMode):
         self.events[:] = told
 
     def _tell_undeclared(self):
-        """Undeclared writes are reported for every op that was given the tensor. If there is none, for the calls of the
-        module that owns it.
+        """Reports an undeclared write for every op that was given the tensor. If there is no such op, it reports the
+        write for the calls of the module that owns the tensor.
         """
         for tensor, module in self._values.changed():
             storages = {number for storage in untyped_storages(tensor) if (number := self.tables.number_of(storage)) is not None}
@@ -340,7 +341,7 @@ class Recorder(TorchDispatchMode):
                 if name is not None:
                     self.events.insert(next(place for place, one in enumerate(self.events) if one is event), {"e": "mark", "name": f"{STATE_WRITTEN} {name}"})
                 event["w"] = sorted({*event.get("w", ()), *storages})
-                # Its schema does not tell what to copy before it runs.
+                # The op's schema does not say which tensors to copy before it runs.
                 event["g"] = 1
             if not ops:
                 mark_calls(self.events, {self.tables.fqn(self._names[module])}, STATE_CHANGED)
@@ -360,7 +361,7 @@ class Recorder(TorchDispatchMode):
             self._saved[storage] += 1
         self._is_saving = True
         try:
-            # A separate tensor, which shows when all others on the storage are gone.
+            # Saves a separate tensor, which shows when all others on the storage are gone.
             return _Saved(tensor.detach(), number, storages, self)
         finally:
             self._is_saving = False
@@ -386,7 +387,7 @@ class Recorder(TorchDispatchMode):
         self._tell({"e": "region_end", "n": number, **told})
 
     def save_by_policy(self, value):
-        """A tensor saved by a policy stays alive until it is used, like those that autograd saves."""
+        """Keeps a tensor that a policy saves alive until it is used, like those that autograd saves."""
         return self._pack(value) if isinstance(value, torch.Tensor) and not self._ended else None
 
     def _refer(self, out):
@@ -439,7 +440,8 @@ class Recorder(TorchDispatchMode):
             self._own(on_last_gradient(needing, self._encode_given, lambda told: self._module_event("post_bw", fqn, told)))
 
     def _name_beside(self, module):
-        """Returns the name of a module outside of the model: its class, marked if it is the model's class."""
+        """Returns the name of a module outside of the model: its class, with a mark if that is also the model's class.
+        """
         name = type(module).__name__
         self._names[module] = f"{name} beside" if self.model is not None and name == type(self.model).__name__ else name
         return self._names[module]
@@ -473,14 +475,15 @@ class Recorder(TorchDispatchMode):
             self._tell({"e": "mark", "name": f"{STATE_CHANGED} {one if isinstance(one, str) else 'the attribute ' + self._written(*one)}"})
 
     def _written(self, module, path):
-        """Returns the name of something in a module as the program writes it: `model.encoder.count` is `encoder.count`.
+        """Returns the name of something in a module, as the program writes it. `model.encoder.count` becomes
+        `encoder.count`.
         """
         name = self._names.get(module) or type(module).__name__
         inside = name.split(".")[1:] if self.model is not None and name.split(".")[0] == type(self.model).__name__ else [name]
         return ".".join([*inside, *map(str, path)])
 
     def _replaced_state(self, module):
-        """Returns the name of a weight or buffer in a module that has another storage than at the module's beginning.
+        """Returns the name of a weight or buffer in a module whose storage differs from the one when the module began.
         """
         while self._states:
             # Calls that raised are still on the stack.
@@ -492,7 +495,7 @@ class Recorder(TorchDispatchMode):
 
     def _begin_backward(self, fqn, grad, ends_with_pass):
         self._module_event("pre_bw", fqn, [self._encode_given(grad)])
-        # No gradient of its inputs is computed, so its backward pass ends with the whole one.
+        # No gradient of the module's inputs is computed, so its backward pass ends with the whole backward pass.
         if ends_with_pass:
             torch.autograd.Variable._execution_engine.queue_callback(lambda: self._module_event("post_bw", fqn, []))
 
@@ -568,7 +571,7 @@ class Recorder(TorchDispatchMode):
 
 
 def _averages(module):
-    """Returns whether a module runs torch's own batch normalisation, which reads the number of batches to average
+    """Returns whether a module runs torch's own batch normalisation. It reads the number of batches in order to average
     statistics over all of them.
     """
     if isinstance(module, torch.jit.ScriptModule):
@@ -597,8 +600,8 @@ class _Saved:
 
 
 def mark_calls(events, modules, name):
-    """Adds a mark inside each forward call of modules, given by their numbers in a recording, right after the events at
-    the beginning of the call.
+    """Adds a mark inside each forward call of the given modules, right after the events at the beginning of the call.
+    Modules are given by their numbers in a recording.
     """
     marked, is_beginning = [], False
     for event in events:

@@ -21,11 +21,11 @@ from .restoring import generators_restorer
 def record(path, model=None, optimizer=None, inputs=None, name=None, allocation_unit=512):
     """A context that records the training step run inside it, and writes it to `path` at the end.
 
-    `path`: compressed if it ends in .gz. `model`, `optimizer`: their parameters, buffers, gradients and state exist
-    from the start. Run one step before, so that the optimizer has created its state. For several, give a list, or
-    models by name. `inputs`: tensors of the batch, to distinguish them from other storages. `allocation_unit`:
-    allocations are rounded up to this many bytes. The default, 512, is CUDA's, so a step recorded on the CPU is planned
-    as for a GPU.
+    `path`: compressed if it ends in .gz. `model`, `optimizer`: their parameters, buffers, gradients and state count as
+    allocated before the step. Run one step before recording, so that the optimizer has created its state. For several
+    models or optimizers, give a list, or models by name. `inputs`: tensors of the batch, to distinguish them from other
+    storages. `allocation_unit`: allocations are rounded up to this many bytes. The default, 512, is CUDA's, so a step
+    recorded on the CPU is planned as for a GPU.
     """
     recorder = Recorder(model, optimizer, inputs)
     with recorder:
@@ -34,15 +34,15 @@ def record(path, model=None, optimizer=None, inputs=None, name=None, allocation_
 
 
 def record_step(step, path, model=None, optimizer=None, inputs=None, *, repeats=5, name=None, allocation_unit=512):
-    """Records `step()`, which really runs, with the time of each op on this machine, so that plans use this machine's
-    times. Returns the step's time without measurement, in milliseconds.
+    """Runs and records `step()` with the time of each op, so that plans use this machine's times. Returns the step's
+    time without measurement, in milliseconds.
 
     `step()` runs once to warm up, `repeats` times alone, and `repeats` times with a clock at each op. Medians are used
-    for the step and for each op. The medians of ops miss disturbances that hit different ops each time, so they are
-    scaled up to the total of a run. Python's time between ops is distributed among them.
+    for the step and for each op. Noise hits different ops in each run, so the medians of the ops add up to less than a
+    run. They are scaled up to the time of a run. Python's time between ops is distributed among the ops.
 
-    If a single thread computes, thread time is used, which other programs affect least. On CUDA ops are timed by events
-    on their stream. For other asynchronous devices no times are recorded: give the device's name to `remat plan` with
+    If a single thread computes, thread time is used, which other programs affect least. On CUDA, events on the stream
+    time each op. For other asynchronous devices no times are recorded: give the device's name to `remat plan` with
     `--device`.
     """
     return record_timed_step(step, path, model, optimizer, inputs, repeats=repeats, name=name, allocation_unit=allocation_unit)[0]
@@ -104,7 +104,7 @@ def record_timed_step(step, path, model, optimizer, inputs, *, repeats, name, al
 
 @contextlib.contextmanager
 def _called_modules(called):
-    """Adds a list of the modules called inside, in order."""
+    """Appends a list of the modules that are called in this context, in order."""
     called.append([])
     handle = register_module_forward_pre_hook(lambda module, args, of=called[-1]: of.append(id(module)))
     try:

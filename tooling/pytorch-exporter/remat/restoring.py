@@ -19,12 +19,12 @@ from .used_by import used_by
 @contextlib.contextmanager
 def as_before(model, step=None, *, values=True):
     """A context that restores weights, gradients, optimizer state, random generators and plain attributes of modules
-    (numbers, tensors, lists, objects) at its end. Yields the optimizers of the steps inside, a list that grows as they
-    are found.
+    (numbers, tensors, lists, objects) at its end. Yields a list of the optimizers that steps in the context use. It
+    grows as they are found.
 
-    `step`: a function whose own generators, lists, counters, other modules (averages of weights) and schedules are
-    restored as far as its code or the modules' code names them. `values`: False if nothing is computed, so that only
-    references to tensors have to be restored.
+    `step`: a training step. The context also restores generators, lists, counters, schedules and other modules (such as
+    averages of weights) that the code of `step` or of the modules refers to. `values`: False if nothing is computed, so
+    that only references to tensors have to be restored.
     """
     with contextlib.ExitStack() as stack:
         met = []
@@ -37,7 +37,7 @@ def as_before(model, step=None, *, values=True):
         def meet(optimizer, args, kwargs):
             if not any(one is optimizer for one in met):
                 met.append(optimizer)
-                # A module may step an optimizer of its own, over weights that do not belong to any module.
+                # A module may call an optimizer of its own, for weights that do not belong to any module.
                 if values:
                     stack.callback(_restore_tensors([one for group in optimizer.param_groups for one in group["params"] if id(one) not in own]))
                 stack.callback(_restore_optimizer(optimizer, values))
@@ -90,8 +90,8 @@ def _restore_used(step, everything):
 
 
 def _restore_plain(step, model, modules):
-    """Returns functions that restore attributes of modules, and data that names in the code of the step and of the modules
-    refer to.
+    """Returns functions that restore attributes of modules, and data that the code of the step or of the modules refers
+    to by name.
     """
     restorers = []
     for module in modules:
@@ -101,8 +101,8 @@ def _restore_plain(step, model, modules):
 
 
 def _restore_references(modules):
-    """Returns the tensors of the modules' weights and buffers with their storages, since steps may replace both. Sharded
-    weights are left out, since they change by themselves.
+    """Returns a function that restores the tensors of the modules' weights and buffers and their storages, since steps
+    may replace both. Sharded weights are left out, since they change by themselves.
     """
 
     def plain(named):

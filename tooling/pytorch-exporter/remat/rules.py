@@ -13,11 +13,11 @@ from .autocasting import run_dispatched
 
 
 def save_rules(policy, run):
-    """Returns the ops of `run()`, the forward pass of a module, that `policy` saves: `["aten.mm.default#0", …]`, each by
-    its name and the number of earlier ops with that name.
+    """Returns the ops that `policy` saves in `run()`, a module's forward pass. Each is named `name#n`, with n earlier
+    ops of that name: `["aten.mm.default#0", …]`.
 
     `policy`: as for `create_selective_checkpoint_contexts` of `torch.utils.checkpoint`, a function
-    `(ctx, op, *args, **kwargs)` or a list of ops. `run`: calls the module, `lambda: layer(x)`; its results are
+    `(ctx, op, *args, **kwargs)` or a list of ops. `run`: calls the module, such as `lambda: layer(x)`. The results are
     discarded.
 
     Use the rules with `checkpoint_file`, or with

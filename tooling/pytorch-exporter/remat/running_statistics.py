@@ -1,5 +1,5 @@
-"""Running statistics, such as those of normalisation. A module that writes into them can still be recomputed if a policy
-restores them.
+"""Running statistics, such as those of normalisation. A module that writes into them can still be recomputed, because a
+policy restores them.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class StatisticsWritten:
         self._inside = {}  # ops inside calls of modules, by identity
 
     def add(self, event, says, args, kwargs, numbers, running):
-        """Returns, among the storages that an op writes into, those of statistics that are restored if any of the running
-        modules (the innermost last) is recomputed.
+        """Returns those storages that an op writes into and that are restored whichever of the running modules is
+        recomputed. They belong to statistics. The innermost module is last in `running`.
         """
         self._inside[id(event)] = event
         if says.statistics and not says.leaves_statistics(args, kwargs):
@@ -51,8 +51,8 @@ class StatisticsWritten:
         return found
 
     def computed_with(self, events, is_averaging):
-        """Returns the written statistics that a recomputation would compute with: their values affect a tensor that is
-        saved for the backward pass, outlives the call, or reaches the program as a number. `is_averaging(event)`:
+        """Returns the written statistics that a recomputation would compute with. Their values affect a tensor that is
+        saved for the backward pass or outlives the call, or a number that the program reads. `is_averaging(event)`:
         whether an op returns a number that affects only statistics.
         """
         found, follows = set(), {}
@@ -64,7 +64,7 @@ class StatisticsWritten:
             elif event["e"] == "del":
                 follows.pop(event["s"], None)
             elif event["e"] == "post_fw" and "bw" not in event:
-                # An attribute or the result of the call may keep it.
+                # An attribute or the result of the call may keep the tensor.
                 found.update(*follows.values())
             if id(event) not in self._inside:
                 continue
@@ -82,7 +82,7 @@ class StatisticsWritten:
         found = {}
         for module in self._model.modules():
             for tensor in statistics_of(module):
-                # A storage that contains more is not restored as a whole.
+                # A storage that contains more than the statistics is not restored as a whole.
                 size = tensor.numel() * tensor.element_size()
                 for storage in untyped_storages(tensor) if tensor.layout == torch.strided else ():
                     number = self._tables.number_of(storage)
@@ -97,7 +97,7 @@ class StatisticsWritten:
 
 
 def _has_numbers(encoded):
-    """Returns whether an op returns anything but tensors, which the program may branch on."""
+    """Returns whether an op returns anything other than tensors. The program may branch on such results."""
     if isinstance(encoded, list):
         return any(map(_has_numbers, encoded))
     return encoded is not None and not (isinstance(encoded, str) and encoded.startswith("%"))

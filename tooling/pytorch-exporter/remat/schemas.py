@@ -1,5 +1,5 @@
-"""Declarations of PyTorch's ops: which arguments they write into, which results share memory with them, whether they are
-random or have other effects.
+"""Declarations of PyTorch's ops: which arguments they write into, which arguments share memory with results, and
+whether they are random or have other effects.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import torch
 
-#: Ops that write running statistics in training although their schemas do not say so. A test compares them with all
-#: schemas of the installed PyTorch.
+#: Ops that write running statistics in training although their schemas do not say so. A test compares this list with
+#: all schemas of the installed PyTorch.
 UNDECLARED_STATISTICS = {
     "aten._batch_norm_impl_index", "aten.batch_norm", "aten.batch_norm_gather_stats", "aten.batch_norm_gather_stats_with_counts", "aten.batch_norm_update_stats",
     "aten.cudnn_batch_norm", "aten.instance_norm", "aten.miopen_batch_norm", "aten.native_batch_norm",
@@ -32,12 +32,12 @@ class Argument(NamedTuple):
     is_keyword: bool
 
     def of(self, args, kwargs):
-        """Returns its value in a call, or None if it is left out."""
+        """Returns the argument's value in a call, or None if it is left out."""
         return args[self.place] if self.place < len(args) else kwargs.get(self.name)
 
     @property
     def key(self):
-        """Its key in a recording."""
+        """The argument's key in a recording."""
         return self.name if self.is_keyword else self.place
 
 
@@ -50,11 +50,11 @@ class Declared(NamedTuple):
     statistics: tuple[Argument, ...]
     """Running statistics of normalisation."""
     training: Argument | None
-    """For an op with running statistics: the argument that says whether it writes into them."""
+    """For an op with running statistics: the argument that decides whether it writes into them."""
     generator: Argument | None
     tags: tuple[str, ...]
     effects: bool
-    """True if it does more than compute and write into its arguments."""
+    """True if the op does more than compute and write into its arguments."""
 
     @property
     def is_random(self):
@@ -79,14 +79,14 @@ class Declared(NamedTuple):
         return not any(given is one for one in defaults)
 
     def told(self):
-        """Returns its form in a recording."""
+        """Returns the declarations in the form that recordings have."""
         lists = {"writes": [one.key for one in self.writes], "aliases": [one.key for one in self.aliases], "tags": list(self.tags)}
         return {name: value for name, value in lists.items() if value} | ({"effects": 1} if self.effects else {})
 
 
 @functools.cache
 def declared(op) -> Declared:
-    """Returns the declarations of an overload. A higher-order op, which has no schema, counts as one with effects."""
+    """Returns the declarations of an overload. A higher-order op has no schema and counts as an op with effects."""
     schema = getattr(op, "_schema", None)
     if schema is None:
         return Declared((), (), (), None, None, (), True)

@@ -1,5 +1,4 @@
-"""Observes FSDP around the modules that `fully_shard` has wrapped: all-gather, resharding, and reduction of gradients.
-"""
+"""Observes FSDP at the modules that `fully_shard` has wrapped: all-gather, resharding, and reduction of gradients."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ class ShardedModules:
         self.storages = set()
         #: Modules whose only pre-hooks are FSDP's. Earlier events are reported before those hooks.
         self.hooked = []
-        #: Modules with other hooks after FSDP's. The end of FSDP's hook is reported after those have run.
+        #: Modules with other hooks after FSDP's. The end of FSDP's hook is reported after these other hooks have run.
         self._gathering = set()
 
     def watch(self, model):
@@ -62,7 +61,8 @@ class ShardedModules:
             self._recorder.fsdp_event("pre_fw", module, "end")
 
     def _around(self, kind, module, run, after=None, before=None, ends=True):
-        """Calls `run` between two events, and records `before` and `after` the tensors that are known then."""
+        """Calls `run` between two events. `before` and `after` record the tensors that are known before and after it.
+        """
         recorder = self._recorder
         work = "gather" if kind.startswith("pre") else "reduce" if kind == "post_bw" else None
 
@@ -121,7 +121,7 @@ class ShardedModules:
             self.storages.update(self._recorder.tables.storages_of(tensor))
 
     def buffer_of(self, name, args):
-        """Returns the buffer of a collective that FSDP has started, and its purpose, or nothing for other ops."""
+        """Returns the buffer of a collective that FSDP has started, with its purpose. Returns nothing for other ops."""
         if self._work == "gather" and name.startswith(_GATHER):
             return args[0], "All Gather"
         if self._work == "reduce" and name.startswith(_REDUCE):

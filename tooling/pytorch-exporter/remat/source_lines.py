@@ -11,14 +11,14 @@ import torch
 _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _PASSED_OVER = (_OURS, _TORCH, contextlib.__file__, "<")
-# Where a backward pass begins: its ops do not come from a line of the program.
+# A backward pass begins here. Its ops do not come from a line of the program.
 _BEGINS_BACKWARD = os.path.join(_TORCH, "autograd") + os.sep
 
 _named = {}
 
 
 def line_of_program():
-    """Returns the innermost line that is neither torch's nor the recorder's, as `file:line`. None in a backward pass,
+    """Returns the innermost running line outside of torch and the recorder, as `file:line`. None in a backward pass,
     except for recomputation.
     """
     frame = sys._getframe(1)

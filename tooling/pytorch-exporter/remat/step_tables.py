@@ -21,7 +21,7 @@ class StepTables:
 
     def __init__(self, on_given, on_freed):
         self.funcs, self.fqns, self.storages, self.tensors, self.lines = [], [], [], [], []
-        self._numbers = {name: {} for name in ("funcs", "fqns", "tensors", "lines")}  # the rows' numbers of each table except that of storages
+        self._numbers = {name: {} for name in ("funcs", "fqns", "tensors", "lines")}  # for each table except the one of storages, the numbers of its rows
         self._live = {}  # address of a storage -> (weak reference to it, its number); addresses are reused
         self._given = {}  # address of a storage that no op created -> numbers
         self._on_given, self._on_freed = on_given, on_freed
@@ -51,7 +51,8 @@ class StepTables:
         return [self.storage(storage, tensor.device) for storage in untyped_storages(tensor)]
 
     def storages_given(self, tensor):
-        """Returns the storages of a tensor that is not the result of an op just now. A new one therefore existed before.
+        """Returns the storages of a tensor that no op has just created. If one of them is new to the tables, it existed
+        before.
         """
         count = len(self.storages)
         storages = self.storages_of(tensor)
@@ -66,7 +67,7 @@ class StepTables:
         return self._live[storage._cdata][1] if self.knows(storage) else None
 
     def given_at(self, address):
-        """Returns the numbers of storages at an address that existed before they were first seen."""
+        """Returns the numbers of the storages at an address that no op created."""
         return self._given.get(address, ())
 
     def tensor(self, tensor, given=False):
@@ -113,7 +114,7 @@ class StepTables:
         if isinstance(value, float):
             return value if math.isfinite(value) else f"float:{value!r}"
         if isinstance(value, (torch.UntypedStorage, torch.TypedStorage)):
-            # Its text would contain its whole content.
+            # The text of a storage would be its whole content.
             return f"str:storage of {value.nbytes()} bytes"
         if isinstance(value, torch.SymInt):
             return int(value)

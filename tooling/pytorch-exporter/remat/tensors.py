@@ -16,8 +16,8 @@ _PARTS = {
 }
 
 
-# For the address of a fake tensor's storage: the storage that it stands for, and the fake one, which keeps its address
-# from being reused.
+# For the address of a fake tensor's storage: the storage that it stands for, and the fake storage, kept so that its
+# address is not reused.
 _stood_for = {}
 
 
@@ -45,8 +45,8 @@ def without_transforms(tensor):
 
 
 def untyped_storages(tensor) -> list[torch.UntypedStorage]:
-    """Returns the storages of a tensor. For a sparse one, or a subclass that wraps others (DTensor, a quantised one),
-    those of all its components.
+    """Returns the storages of a tensor. For a sparse tensor, or a subclass that wraps other tensors (DTensor, a
+    quantised tensor), these are the storages of all components.
     """
     tensor = without_transforms(tensor)
     if is_traceable_wrapper_subclass(tensor):
@@ -64,6 +64,6 @@ def untyped_storages(tensor) -> list[torch.UntypedStorage]:
 
 
 def needing_gradient(value) -> list[torch.Tensor]:
-    # With gradients disabled, as in the forward pass of an autograd function, results do not propagate gradients to
-    # them.
+    # If gradients are disabled, as in the forward pass of an autograd function, results propagate no gradients to these
+    # tensors.
     return [tensor for tensor in tensors_in(value) if tensor.requires_grad] if torch.is_grad_enabled() else []

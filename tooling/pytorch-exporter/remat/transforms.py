@@ -1,5 +1,4 @@
-"""Transforms of `torch.func`: those that hide saved tensors from autograd's hooks are rejected while a step is recorded.
-"""
+"""Rejects transforms of `torch.func` that hide saved tensors from autograd's hooks while a step is recorded."""
 
 from __future__ import annotations
 
@@ -24,8 +23,8 @@ def is_transformed() -> bool:
 
 @contextlib.contextmanager
 def refusing_transforms():
-    """A context that raises if the program calls `torch.func.grad`, `vjp` or functions built on them, inside which PyTorch
-    disables the hooks that show saved tensors.
+    """A context that raises if the program calls `torch.func.grad`, `vjp` or functions built on them. Inside these,
+    PyTorch disables the hooks that show saved tensors.
     """
     disable = graph.disable_saved_tensors_hooks
 

@@ -1,4 +1,4 @@
-"""Finds the objects that a function uses: those that its code names, and their contents."""
+"""Finds the objects that a function uses: those that its code refers to by name, and their contents."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import itertools
 import types
 
 _DEEPEST = 4
-#: Limit for a collection, which may be a whole data set.
+#: Maximum number of items of a collection, which may be a whole data set.
 _MOST_ITEMS = 100
 
 
 def used_by(function):
-    """Returns each object that a function's code names outside of it (its closure, globals, defaults, the object it is a
-    method of), once. Included are the attributes of plain objects, the items of collections, and the objects that
-    functions among them use. Objects that it gets in other ways are not found.
+    """Returns the objects outside of a function that its code refers to by name, each once: its closure, globals,
+    defaults, and the object it is a method of. For plain objects, collections and functions among them, it also returns
+    their attributes, their items and the objects they use. Objects that the function gets in other ways are not found.
     """
     seen, found = set(), []
 
