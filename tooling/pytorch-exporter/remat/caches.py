@@ -13,7 +13,8 @@ class GivenCaches:
     transformers, or other objects with an `update` method.
 
     A recomputed call gets stand-ins, so that the caches do not change. A stand-in keeps the tensors that the call
-    replaced. Of all others it keeps only the shapes, so that keys and values do not stay alive until the recomputation.
+    replaced. It keeps only the shapes of other tensors, so that keys and values do not stay alive until the
+    recomputation.
     """
 
     def __init__(self, fixed):

@@ -135,8 +135,8 @@ def _as_it_is(value):
 
 @contextlib.contextmanager
 def _known_to_transformers(values):
-    """A context in which transformers can omit masks that hide nothing, because attention is causal without one. By
-    itself, transformers never looks at the values of fake tensors. This context lets it use those that `values` knows.
+    """A context in which transformers can omit masks that hide nothing, because attention is causal without one.
+    transformers never looks at the values of fake tensors. This context lets it use those that `values` knows.
     """
     utils = sys.modules.get("transformers.utils.import_utils")
     if not hasattr(utils, "is_fake_tensor"):
