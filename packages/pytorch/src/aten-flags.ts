@@ -1,7 +1,7 @@
 import { OpFlag } from "@remat/trace";
 import { flagsByName } from "./aten-names.js";
 
-/** The facts about an overload that PyTorch declares, as the exporter stores them. */
+/** The facts that PyTorch declares about an overload, as the exporter stores them. */
 export interface AtenSchema {
   /** The arguments that the op writes into, by position or by keyword name. */
   readonly writes?: readonly (number | string)[];
@@ -43,8 +43,8 @@ const skippedOps: ReadonlySet<string> = new Set([
  * Returns the flags of a dispatched PyTorch op, as bits of `OpFlag`.
  *
  * @param name the op, such as `aten.addmm.default`
- * @param schema the schema of the overload; recordings of earlier exporters have none, and the name decides. Its
- * `isView` says whether all results share memory with inputs that the op does not write into.
+ * @param schema the schema of the overload. Recordings of earlier exporters have none, and then the flags follow from
+ * the name. `schema.isView` is true if all results share memory with inputs that the op does not write into.
  */
 export function atenFlags(
   name: string,
@@ -63,8 +63,8 @@ export function atenFlags(
 }
 
 /**
- * Returns whether the op is flash attention without a `dropout_p` keyword. As in the original, it is random only with
- * that keyword, which is never passed. The statistics of PyTorch include this, and these flags agree with them.
+ * Returns whether the op is flash attention without a `dropout_p` keyword. As in PyTorch's estimator, such an op is
+ * random only with that keyword, which is never passed. These flags agree with PyTorch's statistics.
  */
 function drawsNothing(name: string, kwargs: Readonly<Record<string, unknown>>): boolean {
   return name.split(".")[1] === "_scaled_dot_product_flash_attention" && (kwargs["dropout_p"] ?? 0) === 0;

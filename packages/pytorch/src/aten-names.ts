@@ -40,8 +40,8 @@ const effectfulNamespaces: ReadonlySet<string> = new Set(["c10d", "_c10d_functio
 /**
  * Returns the flags that follow from an op's name alone.
  *
- * As in the original, an `out=` variant is not in-place, and flash attention is random only if its dropout was passed
- * by keyword, which it never is. The statistics of PyTorch include this, and these flags agree with them.
+ * As in PyTorch's estimator, an `out=` variant is not in-place, and flash attention is random only if its dropout was
+ * passed by keyword, which never happens. These flags agree with PyTorch's statistics.
  *
  * @internal
  */
@@ -57,7 +57,7 @@ export function flagsByName(name: string, kwargs: Readonly<Record<string, unknow
 }
 
 /**
- * Returns whether an op, by its name, writes into results that it was given: `aten.add_.Tensor`, `aten.div.out`,
+ * Returns whether an op's name says that it writes into results passed to it: `aten.add_.Tensor`, `aten.div.out`,
  * `aten.topk.values`.
  *
  * @internal

@@ -16,7 +16,7 @@ const isSchema = (value: unknown): boolean =>
   value === undefined ||
   (isObject(value) && isList(value["writes"]) && isList(value["aliases"]) && isList(value["tags"]));
 
-/** The items of each table, as a description in words and a check. */
+/** For each table, a description of its items in words, and a check of an item. */
 const tables: Readonly<Record<string, readonly [what: string, is: (item: unknown) => boolean]>> = {
   fqns: ["a name", isText],
   funcs: [

@@ -2,20 +2,20 @@ import { forwardOpsByCall, type ModuleIndex, type OpIndex, row, type Trace } fro
 import { type JsonText, json } from "@remat/trace/emit";
 
 /**
- * The format version of files with the modules that run under `torch.utils.checkpoint`. The exporter refuses unknown
+ * The format version of files with the modules that run under `torch.utils.checkpoint`. The exporter rejects unknown
  * versions.
  */
 export const checkpointPolicyFormat = "remat-pytorch-policy/4";
 
-/** The treatment of a module by `remat.apply`, with the facts by which it recognizes the planned module. */
+/** How `remat.apply` treats a module, with the facts by which it recognizes the planned module. */
 export interface CheckpointedModule {
   /** The class of the module. */
   readonly type: string;
   /** The shapes of its weights, including those of inner modules. */
   readonly parameters: readonly (readonly number[])[];
   /**
-   * The ops whose results are saved, by name and by the number of ops of that name before them in the same call. If
-   * empty, the module is recomputed as a whole.
+   * The ops whose results are saved. `ordinal` is the number of earlier ops of that name in the same call. If empty,
+   * the module is recomputed as a whole.
    */
   readonly save: readonly { readonly op: string; readonly ordinal: number }[];
   /**
@@ -24,7 +24,7 @@ export interface CheckpointedModule {
    */
   readonly parts?: readonly (readonly [begin: number, end: number, kept?: readonly number[]])[];
   /**
-   * The number of ops that a call dispatched when it was recorded, to which the positions of parts refer. Left out if
+   * The number of ops that a call dispatched when it was recorded. Positions of parts refer to these ops. Left out if
    * calls differ.
    */
   readonly ops?: number;
@@ -123,8 +123,8 @@ function weightShapes(trace: Trace, module: ModuleIndex): number[][] {
 }
 
 /**
- * Returns the number of ops that each call dispatches, if all have the same number, and the ops up to `end`, if all
- * have the same ones.
+ * Returns the number of ops that each call dispatches, if it is the same for all calls. Also returns the ops up to
+ * `end`, if they are the same for all calls.
  */
 function opsOfEachCall(
   trace: Trace,

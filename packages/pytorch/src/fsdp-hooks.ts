@@ -16,9 +16,9 @@ const endOf: Readonly<Record<string, number>> = {
 };
 
 /**
- * Writes FSDP's hooks as events, each at the moment at which the original tracker takes its snapshot. That is the
- * beginning of a hook, and the last snapshot before its end. The hook after the backward pass is an exception, because
- * it categorizes the gradients first.
+ * Writes FSDP's hooks as events, each at the moment at which PyTorch's tracker takes its snapshot: when a hook begins,
+ * and at the last snapshot before it ends. The hook after the backward pass is an exception, because it categorizes the
+ * gradients first.
  */
 export class FsdpHooks {
   private readonly builder: TraceBuilder;

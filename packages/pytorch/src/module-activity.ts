@@ -10,8 +10,8 @@ interface ActiveCall {
 /**
  * Tracks which module calls are active.
  *
- * It uses the exporter's module events, or in files without them the set of active modules of each op. A backward pass
- * or a recomputation belongs to the latest forward call of the module without a backward pass.
+ * It uses the exporter's module events, or in files without them, the set of active modules of each op. A backward pass
+ * or a recomputation belongs to the module's latest forward call that has had no backward pass.
  */
 export class ModuleActivity {
   private readonly builder: TraceBuilder;
@@ -31,7 +31,7 @@ export class ModuleActivity {
   private readonly active = new Map<string, ActiveCall[]>();
   /** Calls whose backward passes are over. */
   private readonly ended = new Set<number>();
-  /** Calls whose backward passes must be over although their ends were not recorded. */
+  /** Calls whose backward passes must be over although their end was not recorded. */
   private readonly over = new Set<number>();
   /** For each call, the call around it. */
   private readonly parent: number[] = [];
@@ -130,8 +130,8 @@ export class ModuleActivity {
   }
 
   /**
-   * Closes the innermost call of the module that is active in `phase`. If an in-place op of a later module, or
-   * `detach`, replaced a module's result, PyTorch reports the end of its backward pass without the beginning. That end
+   * Closes the innermost call of the module that is active in `phase`. PyTorch reports the end of a backward pass
+   * without its beginning if an in-place op of a later module, or `detach`, replaced the module's result. Such an end
    * belongs to the latest call.
    */
   exit(fqn: string, phase: number): number | undefined {
@@ -163,9 +163,9 @@ export class ModuleActivity {
   }
 
   /**
-   * Returns whether a backward pass is over although its end was not reported. An in-place module reports the beginning
-   * of its pass and not the end, and the original keeps it active to the end of the run. A pass cannot outlast the call
-   * around it.
+   * Returns whether a backward pass is over although its end was not reported. An in-place module reports only the
+   * beginning of its backward pass, and PyTorch's tracker keeps it active until the run ends. A pass cannot outlast the
+   * call around it.
    */
   private isLeftOver(call: CallIndex, phase: number): boolean {
     // FSDP reports the end of a unit's backward pass together with that of its group.
@@ -184,7 +184,7 @@ export class ModuleActivity {
     return this.active.get(fqn)?.at(-1)?.call ?? this.latest.get(fqn);
   }
 
-  /** Makes the active modules equal to the set of an op, and informs the builder of each change. */
+  /** Makes the active modules equal to the set recorded for an op, and informs the builder of each change. */
   follow(fqnIds: readonly number[], phase: number): void {
     const fqns = fqnIds.map((id) => fqnAt(this.file, id)).filter((fqn) => fqn !== "Global");
     if (fqns.length === this.active.size && fqns.every((fqn) => this.active.has(fqn))) return;

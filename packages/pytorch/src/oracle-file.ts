@@ -26,8 +26,8 @@ export interface OracleModule {
 }
 
 /**
- * An observed event of the exporter. The type deliberately leaves out the answers of the oracle in the same place
- * (times, bytes, categorized memory, in-place parents).
+ * An observed event of the exporter. The type deliberately leaves out results of PyTorch's estimators that are in the
+ * same place (times, bytes, categorized memory, in-place parents).
  */
 export interface OracleEvent {
   readonly e: string;
@@ -41,9 +41,7 @@ export interface OracleEvent {
   readonly bw?: number;
   readonly ac?: number;
   readonly opt?: number;
-  /**
-   * Existing storages that the op wrote into. Storages that the exporter restores when the op runs again are left out.
-   */
+  /** Existing storages that the op wrote into, except those that the exporter restores when the op runs again. */
   readonly w?: readonly number[];
   /** True if the op drew from a generator that the program created itself. */
   readonly g?: number;
@@ -79,12 +77,12 @@ export interface OracleConfig {
   readonly min_allocate: number;
   /** The mode of the run: with real values or with fake tensors. By default fake. */
   readonly mode?: "fake" | "real";
-  /** The device whose kernels replaced those of the run's device, if they did. */
+  /** The device whose kernels were used instead of those of the run's device, if any. */
   readonly kernels?: string;
-  /** The time in which the host launches all ops of the step, in milliseconds, if it was measured on that device. */
+  /** The time that the host needs to launch all ops of the step, in milliseconds, if it was measured. */
   readonly host_ms?: number;
   /**
-   * The overhead of checkpointing itself on that machine, without the recomputed ops, in milliseconds, if ops were
+   * The overhead of checkpointing on the recording machine, without the recomputed ops, in milliseconds, if ops were
    * timed.
    */
   readonly checkpoint_ms?: CheckpointingTimes;

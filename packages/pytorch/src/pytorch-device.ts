@@ -2,8 +2,8 @@ import type { DeviceSpec } from "@remat/trace";
 import { asOracleFile } from "./oracle-file.js";
 
 /**
- * Returns the device for which the times in an exporter's file were estimated. Peak throughput by dtype, bandwidth and
- * allocation unit come from its `config`.
+ * Returns the device for which the times in a file of the exporter were estimated. Peak throughput by dtype, bandwidth
+ * and allocation unit come from its `config`.
  *
  * @throws RematError `PYTORCH_FILE`, `PYTORCH_SCHEMA`
  * @example

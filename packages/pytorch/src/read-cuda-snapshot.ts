@@ -1,7 +1,7 @@
 import { Category, type StorageIndex, type Trace, TraceBuilder } from "@remat/trace";
 import { asCudaSnapshot, type CudaSnapshotFile, type SnapshotOfDevice } from "./cuda-snapshot-file.js";
 
-/** The framework of a trace from {@link readCudaSnapshot}, which has allocations and no ops of a model. */
+/** The framework of a trace from {@link readCudaSnapshot}. Such a trace has allocations and no ops of a model. */
 export const cudaAllocatorFramework = "cuda-allocator";
 
 /** The number of frames in the name of an allocation. Its attributes have the whole stack. */
@@ -10,10 +10,11 @@ const namedFrames = 3;
 /**
  * Returns a snapshot of PyTorch's CUDA allocator as a trace.
  *
- * The trace has an op for each allocation. Its name has the lines of the program that requested it, innermost first,
- * and its attributes have the whole stack. Allocations from before the history come first, as far as they are known:
- * blocks that are freed in it without an allocation, and blocks that are left at the end. With several GPUs, the one
- * with the most reserved memory is read. The header's `allocator` has the reserved memory and the settings.
+ * The trace has an op for each allocation. The op's name contains the lines of the program that requested the memory,
+ * innermost first. Its attributes contain the whole stack. Allocations from before the recorded history come first, as
+ * far as they are known: blocks that the history frees but does not allocate, and blocks left at the end that it does
+ * not allocate. With several GPUs, the one with the most reserved memory is read. The header's `allocator` contains the
+ * reserved memory and the settings.
  *
  * @throws RematError `CUDA_SNAPSHOT`
  * @example
@@ -47,7 +48,7 @@ export function readCudaSnapshot(file: unknown): Trace {
   return builder.build();
 }
 
-/** Returns the most reserved memory, computed backwards from the segments at the end. */
+/** Returns the peak of the reserved memory, computed backwards from the segments at the end. */
 function mostReserved({ segments, trace }: SnapshotOfDevice): number {
   let reserved = segments.reduce((sum, { bytes }) => sum + bytes, 0);
   let most = reserved;
@@ -94,8 +95,8 @@ class SnapshotReader {
   }
 
   /**
-   * Returns the blocks from before the history, by address: those that it frees without an allocation, and those in use
-   * at the end without an allocation in it.
+   * Returns the blocks from before the history, by address: blocks that the history frees but does not allocate, and
+   * blocks in use at the end that it does not allocate.
    */
   private thereBefore(): Map<number, { bytes: number; stack: number }> {
     const before = new Map<number, { bytes: number; stack: number }>();

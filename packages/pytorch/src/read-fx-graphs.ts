@@ -8,9 +8,9 @@ export interface FxNode {
   readonly inputs: readonly string[];
   /** The storages of its results, by position. */
   readonly outputs: readonly number[];
-  /** True for a placeholder whose tensor stays from step to step, as weights and buffers do. */
+  /** True for a placeholder whose tensor stays the same from step to step, such as a weight or a buffer. */
   readonly isStatic?: true;
-  /** The bytes that its results span, for views, which span less than their storages. */
+  /** The bytes that its results span, if they are views that span less than their storages. */
   readonly bytes?: number;
   /** The FLOPs as counted by `torch.utils.flop_counter`. Left out if it does not count them. */
   readonly flops?: number;
@@ -41,7 +41,7 @@ export interface FxGraphs {
   readonly storages: readonly { readonly bytes: number; readonly device: string }[];
   /** The storages that the model returned, or undefined if the file does not have them. */
   readonly results: readonly number[] | undefined;
-  /** The storages of gradients that are added to existing ones, or undefined if the file does not have them. */
+  /** The storages of gradients that are added to existing gradients, or undefined if the file does not have them. */
   readonly added: readonly number[] | undefined;
   /** The graphs of the first partition. */
   readonly graphs: readonly FxGraphPair[];

@@ -19,29 +19,29 @@ import { RegionScopes } from "./region-scopes.js";
 import { TensorTable } from "./tensor-table.js";
 
 /**
- * Converts a recorded PyTorch run to a trace. `file` is the parsed JSON of the exporter's file (schemas
- * `sac-oracle/1`, `rt-oracle/1`, `mem-oracle/1` and `fsdp-oracle/1`).
+ * Converts a recorded PyTorch run to a trace. `file` is the parsed JSON of the exporter's file (schemas `sac-oracle/1`,
+ * `rt-oracle/1`, `mem-oracle/1` and `fsdp-oracle/1`).
  *
- * It reads observations only: ops with their arguments and results, modules, saved tensors, and events of storages.
- * Times of the estimator, memory figures and flags in the file are answers of PyTorch and are not used.
+ * It reads observations only: ops with their arguments and results, modules, saved tensors, and events of storages. It
+ * does not use the times, memory figures and flags that PyTorch's estimators wrote into the file.
  *
  * - **Ops** have names such as `aten.addmm.default`, and `atenArguments` returns their arguments. Their phase is
- *   `optimizer`, `recompute`, `backward` or `forward`. Flags and writes come from the schemas of the installed PyTorch,
- *   or from names in recordings of earlier exporters ({@link atenFlags}). An op that raised is left out, and the
- *   trace's notes say so.
- * - **Storages** of modules and of the model's input are allocated first. Others are allocated just before the op
- *   that creates them, with a category by its phase (activation, temporary, optimizer state). In the memory schemas
- *   they take no bytes until the tracker learns of them.
- * - **Modules** have their parameters and buffers (except in sharded models) and enter and exit events with the
- *   passed tensors, and each op has its stack of active calls. `rt-oracle` and `fsdp-oracle` only have the set of
- *   active modules at each op, so the events are where the set changes. In the memory schemas, a module's enter event
- *   comes after its hook, so that the categories of its parameters are set.
+ *   `optimizer`, `recompute`, `backward` or `forward`. Flags and writes come from the schemas of the installed PyTorch.
+ *   In recordings of earlier exporters they come from the ops' names ({@link atenFlags}). An op that raised is left
+ *   out, with a note in the trace.
+ * - **Storages** of modules and of the model's input are allocated first. Others are allocated just before the op that
+ *   creates them, with a category by its phase (activation, temporary, optimizer state). In the memory schemas, a
+ *   storage takes no bytes until PyTorch's tracker first sees it.
+ * - **Modules** have their parameters and buffers (except in sharded models), and enter and exit events with the passed
+ *   tensors. Each op has its stack of active calls. `rt-oracle` and `fsdp-oracle` only have the set of active modules
+ *   at each op, so enter and exit events are written when that set changes. In the memory schemas, a module's enter
+ *   event comes after its hook, which sets the categories of its parameters.
  * - **Other dtypes** in which the step was also recorded are traces of their own, in `recordedIn`.
- * - **Checkpointed regions** are scopes, entered in the forward pass and again when they are recomputed. Lines of the
- *   program are those of ops.
+ * - **Checkpointed regions** are scopes, entered in the forward pass and again when they are recomputed. Each op has
+ *   the line of the program that called it.
  * - **Memory**: `ref` becomes a change of category, `del` a free, and `resize` a resize. Marks keep their names. The
  *   start of new statistics is `resetModStatsMark`. A module call that replaces its own state has a
- *   `stateReplacedMark`, and one that changes state other than tensors has a `stateChangedMark`. FSDP's hooks are
+ *   `stateReplacedMark`. A call that changes state other than tensors has a `stateChangedMark`. FSDP's hooks are
  *   `fsdpHook` events, each at the moment of the tracker's snapshot.
  *
  * @throws RematError `PYTORCH_SCHEMA` for another schema, `PYTORCH_FILE` for a damaged file, with the event
@@ -69,7 +69,7 @@ export function readPyTorchTrace(file: unknown): Trace {
   return new Trace({ ...trace, recordedIn: new Map(recordedIn) });
 }
 
-/** Runs a function on the file as a whole. Its errors mean a damaged file too. */
+/** Runs a function on the file as a whole. An error of that function means that the file is damaged. */
 function damagedUnless<T>(oracle: OracleFile, read: () => T): T {
   try {
     return read();
@@ -107,7 +107,7 @@ class TraceReader {
   private readonly regions: RegionScopes;
   /** True if modules have events of their own. Otherwise the sets of active modules of ops are used. */
   private readonly hasModuleEvents: boolean;
-  /** True if a memory tracker ran. Inputs of ops that the tracker never learned of do not count then. */
+  /** True if a memory tracker ran. Inputs of ops that the tracker never saw then do not count. */
   private readonly tracksMemory: boolean;
   /** Module hooks of the memory schemas that have begun, innermost last. */
   private readonly openHooks: (() => void)[] = [];
@@ -314,8 +314,8 @@ class TraceReader {
   }
 
   /**
-   * Returns the storages of a result that existed before. Files of earlier exporters do not say which of them the
-   * exporter restores, so the counters of batch normalization are left out.
+   * Returns the storages of a result that existed before the op. Files of earlier exporters do not say which of them
+   * the exporter restores, so the counters of batch normalization are left out.
    */
   private storagesKnown(out: Encoded): number[] {
     const storages = this.storagesIn(out).filter((storage) => this.tensors.hasStorage(storage));

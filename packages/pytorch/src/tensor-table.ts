@@ -20,7 +20,7 @@ export class TensorTable {
 
   /**
    * Returns the trace's storage for a storage of the file. A new one is allocated with `category`. If it is not
-   * `tracked`, because the run's memory tracker has not learned of it, it takes no bytes until it is.
+   * `tracked`, because the run's memory tracker has not seen it yet, it takes no bytes until it is tracked.
    */
   storage(storage: number, category: number, tracked = true): StorageIndex {
     const found = this.file.storages[storage];

@@ -9,11 +9,11 @@ import {
   type Trace,
 } from "@remat/trace";
 
-/** The version of the policy format. Files state it, and the exporter refuses others. */
+/** The version of the policy format, which each file states. The exporter rejects other versions. */
 export const pyTorchPolicyFormat = "remat-pytorch-policy/1";
 
 /**
- * The treatment of the result of one op in a module's forward pass, with the names of
+ * The decision to save or recompute the result of one op in a module's forward pass, with the names of
  * `torch.utils.checkpoint.CheckpointPolicy`.
  */
 export interface PyTorchOpPolicy {
@@ -37,8 +37,9 @@ export interface PyTorchPolicy {
 /** Options of {@link toPyTorchPolicy}. */
 export interface PyTorchPolicyOptions {
   /**
-   * The modules to checkpoint, by name, with or without the model's name in front. None may be inside another. By
-   * default the outermost modules in a list (`layers.0`, `layers.1`), or else those right below the model.
+   * The modules to checkpoint, by name, with or without the model's name in front. No module may be inside another one.
+   * By default the outermost modules in a list (`layers.0`, `layers.1`), or, if there are none, the children of the
+   * model.
    */
   readonly modules?: readonly string[];
 }
@@ -47,12 +48,12 @@ export interface PyTorchPolicyOptions {
 const unasked: ReadonlySet<string> = new Set(["aten.detach.default", "prim.device.default"]);
 
 /**
- * Returns a plan as a policy for `torch.utils.checkpoint.create_selective_checkpoint_contexts`, which says for each
- * checkpointed module which results to save and which to recompute. A result is saved if the plan keeps it from the
- * forward pass until the backward pass of that module call begins.
+ * Returns a plan as a policy for `torch.utils.checkpoint.create_selective_checkpoint_contexts`. The policy states for
+ * each checkpointed module which results to save and which to recompute. A result is saved if the plan keeps it from
+ * the forward pass until the backward pass of that module call begins.
  *
  * PyTorch checkpoints a module as a whole: everything that is not saved is recomputed when the module's backward pass
- * begins. A plan is finer than that, so the policy only comes close to its peak and time. `planOfCheckpoints` of
+ * begins. A plan is finer than that, so the policy only comes close to the plan's peak and time. `planOfCheckpoints` of
  * `@remat/planner` computes the actual figures of a policy.
  *
  * Modules in which the plan recomputes nothing are left out. Views, in-place ops and the results they write into are
@@ -61,7 +62,7 @@ const unasked: ReadonlySet<string> = new Set(["aten.detach.default", "prim.devic
  *
  * @param trace the planned trace of a PyTorch run
  * @throws RematError `PLAN_MISMATCH` if the plan belongs to another trace; `PYTORCH_POLICY` for a trace of another
- * framework, for a module that does not exist, and for one inside another
+ * framework, for an unknown module, or for a module inside another checkpointed module
  * @example
  * await fs.writeFile("policy.json", JSON.stringify(toPyTorchPolicy(plan, trace)));
  */
@@ -86,8 +87,8 @@ export function toPyTorchPolicy(plan: Plan, trace: Trace, options: PyTorchPolicy
 }
 
 /**
- * Returns the modules that a policy checkpoints by default: the outermost modules in a list, or else those right below
- * the model. Names are those of the trace.
+ * Returns the modules that a policy checkpoints by default: the outermost modules in a list, or, if there are none, the
+ * children of the model. Names are those of the trace.
  */
 export function checkpointableModules(trace: Trace): string[] {
   const called = [...new Set(Array.from(trace.calls.module, (module) => trace.modules[module].fqn))];
@@ -137,11 +138,11 @@ function recomputedModules(plan: Plan, trace: Trace): Set<string> {
 }
 
 /**
- * Returns a test whether the plan keeps the larger part of an op's results from its first run until `beforeOp` first
- * runs. The larger part decides, because PyTorch saves either all of them or none.
+ * Returns a function that tests whether the plan keeps most of an op's results (by bytes) from its first run until
+ * `beforeOp` first runs. Most of them decide, because PyTorch saves either all results of an op or none.
  */
 function holdsOps(plan: Plan, trace: Trace): (op: OpIndex, beforeOp: number) => boolean {
-  /** For each output of an op, the number of ops that had run for the first time when it was first freed. */
+  /** For each output of an op, how many ops had run when the output was first freed, not counting repeated runs. */
   const goneBefore = new Map<number, number>();
   let next = 0;
   for (const { op, isRecomputed, free } of plan.steps) {
