@@ -3,9 +3,9 @@ const digits = 6;
 const digitValues = 1 << digitBits;
 
 /**
- * Returns the indices of numbers in descending order, equal ones in ascending order of index. The numbers must not be
- * negative or NaN. This is a radix sort of their bits, which order nonnegative numbers like the numbers themselves. It
- * takes linear time. Comparing numbers in JavaScript would dominate an estimate of a million ops.
+ * Returns the indices of numbers in descending order of the numbers. Equal numbers are in ascending order of index. The
+ * numbers must not be negative or NaN. It is a radix sort of their bits, which order nonnegative numbers correctly, and
+ * takes linear time. A sort by comparisons in JavaScript would dominate an estimate of a million ops.
  */
 export function descendingOrder(values: Float64Array): Int32Array {
   const count = values.length;

@@ -58,8 +58,8 @@ export function displaySacStats(stats: SACStats, options: DisplayOptions = {}): 
  * ops: first those that are always recomputed, then the candidates in greedy order, then those that are always stored.
  * Memory and time accumulate from row to row.
  *
- * Sets are printed in ascending order. Shares are 0 if there is no memory or time. An op in two groups counts with the
- * first, or with both if `asPytorch` is set.
+ * Sets are printed in ascending order. Shares are 0 if the total memory or time is 0. An op in two groups counts with
+ * the first group, or with both if `asPytorch` is set.
  *
  * @example
  * console.log(displaySacTradeoffStats(greedyOrder(stats), stats));

@@ -14,14 +14,14 @@ import { searchBreaks, trueResidual } from "./fit/search-breaks.js";
 const stepsAtMost = 5e7;
 
 /**
- * Fits a continuous line of `segments` straight pieces to the points by least squares, with breaks at the best places:
- * the model of Python's `pwlf`. The outer breaks are the smallest and the largest x. There are at most one fewer
- * segments than distinct x, and at least one. One point gets a flat line, and no points the flat line at 0.
+ * Fits a continuous line of `segments` straight pieces to the points by least squares, with breaks at the best places,
+ * like Python's `pwlf`. The outer breaks are the smallest and the largest x. With n distinct x, the line has at most n
+ * − 1 segments, and at least one. For one point the line is flat, and for no points it is flat at 0.
  *
  * The breaks are the exact optimum for any number of segments, and the same in every run. Two segments take time linear
- * in the number of points. More take a dynamic program over pairs of points. If that would take more than fifty million
- * steps, as with thousands of points, `isProven` is false and the breaks are a local optimum from a deterministic
- * search, never worse than with two segments.
+ * in the number of points. More segments take a dynamic program over pairs of points. If that would need more than
+ * fifty million steps, as with thousands of points, a deterministic search finds a local optimum instead, and
+ * `isProven` is false. The result is never worse than with two segments.
  *
  * @throws RematError `FIT_POINTS` if x and y differ in length or are not finite, `FIT_SEGMENTS` if segments is not a
  * positive integer
@@ -57,7 +57,7 @@ export function fitPiecewiseLinear(x: ArrayLike<number>, y: ArrayLike<number>, s
 
 /** A {@link BrokenLine}, and whether it is proven to be the best with its number of segments. */
 export interface FittedLine extends BrokenLine {
-  /** True if no line with as many segments is nearer to the points. */
+  /** True if no line with as many segments has a smaller residual. */
   readonly isProven: boolean;
 }
 
@@ -77,9 +77,9 @@ function nearest(sums: PointSums, pool: CandidatePool): readonly number[] {
 }
 
 /**
- * Adds breaks up to the requested number. Fewer are best if the points lie on fewer lines, and more breaks at points do
- * no harm. A break between two points is replaced by both points, so that the line passes through the same heights.
- * Otherwise no point would determine the added segment.
+ * Adds breaks up to the requested number. If the points lie on fewer lines, the best line has fewer breaks, and more
+ * breaks at points do not change it. A break between two points is replaced by both points, so that the line keeps its
+ * heights there. Otherwise no point would determine the added segment.
  */
 function withMore(breaks: readonly number[], count: number, x: Float64Array): readonly number[] {
   const isInner = (at: number): boolean => at > x[0] && at < x[x.length - 1];

@@ -5,7 +5,7 @@ import type { SACStats } from "./sac-stats.js";
 export interface GainOptions {
   /**
    * True if an op in two groups, such as a random op that is in-place, counts with both, as in PyTorch. Memory and time
-   * then add up to more than the total. Default: false, so that it counts once, with its first group.
+   * then add up to more than the total. Default: false. Such an op then counts once, with its first group.
    */
   readonly asPytorch?: boolean;
 }

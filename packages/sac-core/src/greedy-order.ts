@@ -25,18 +25,21 @@ export interface SACGreedyOrderMeta {
   readonly recomputedOps: Int32Array;
   /** Ops that are always stored. */
   readonly storedOps: Int32Array;
-  /** In-place ops with the op whose result they modify, by that op. */
+  /** Groups of in-place ops with the op whose result they modify, which is the head. */
   readonly inplaceOpGroups: OpGroups;
-  /** All random ops, by the first. They share one generator, so they are recomputed together or not at all. */
+  /**
+   * One group with all random ops, whose head is the first. They share one generator, so they are recomputed together
+   * or not at all.
+   */
   readonly randomOpsGroup: OpGroups;
   /** The candidates, in the order in which to recompute them. */
   readonly mspsMeta: MSPSColumns;
 }
 
 /**
- * Returns the order in which to free stored results: by descending memory per time, ops of equal ratio in ascending
- * order. Ops that only make views are always recomputed. Groups of in-place ops that write to an argument are always
- * stored, and so are random ops if the module's arguments require it.
+ * Returns the order in which to free stored results: by descending memory per time, and by ascending index if the ratio
+ * is equal. Ops that only make views are always recomputed. Groups of in-place ops that write to an argument are always
+ * stored. Random ops are also always stored if no argument of the module is a tensor (`forceStoreRandom`).
  *
  * Source: `SACEstimator._get_greedy_order_meta` of PyTorch.
  *
@@ -81,8 +84,8 @@ export function greedyOrder(stats: SACStats): SACGreedyOrderMeta {
 }
 
 /**
- * Returns the ops that are stored or recomputed together with `op`, ascending: `op` itself and the in-place and random
- * groups that it heads.
+ * Returns the ops that are stored or recomputed together with `op`, ascending: `op` itself, and the in-place and random
+ * groups of which it is the head.
  */
 export function opsTogether(
   { inplaceOpGroups, randomOpsGroup }: Pick<SACGreedyOrderMeta, "inplaceOpGroups" | "randomOpsGroup">,

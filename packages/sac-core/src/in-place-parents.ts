@@ -9,8 +9,8 @@ interface Matches {
 }
 
 /**
- * Finds the op whose result an in-place op modifies: the first one from a given op on whose storages include all of the
- * in-place op's. It looks them up in sorted lists by storage, whereas upstream scans all earlier ops.
+ * Finds the op whose result an in-place op modifies: the first op, from a given one on, whose storages include all
+ * storages of the in-place op. It searches sorted lists of ops by storage. PyTorch instead scans all earlier ops.
  */
 export class InPlaceParents {
   private readonly outputs: OutputStorages;
@@ -21,8 +21,8 @@ export class InPlaceParents {
   }
 
   /**
-   * Returns the parent of `op`: the first op from `first` on whose storages include all of `op`'s. This is `op` itself if
-   * no earlier op matches, because it then writes to an argument.
+   * Returns the parent of `op`: the first op, from `first` on, whose storages include all storages of `op`. If no
+   * earlier op matches, `op` writes to an argument, and is its own parent.
    */
   find(op: OpIndex, first: number): number {
     const { opStart, storages, storageStart, ops } = this.outputs;

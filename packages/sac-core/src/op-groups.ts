@@ -1,6 +1,6 @@
 /**
- * Groups of ops by their first op, the head, in columns. PyTorch uses a dictionary of sets. Groups and their ops are in
- * ascending order, and a head is in its own group.
+ * Groups of ops in columns. The first op of a group is its head. PyTorch uses a dictionary of sets for them. Groups and
+ * their ops are in ascending order, and a head is in its own group.
  */
 export class OpGroups implements Iterable<readonly [head: number, ops: Int32Array]> {
   readonly heads: Int32Array;

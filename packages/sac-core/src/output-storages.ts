@@ -46,8 +46,8 @@ export function outputStorages(trace: Trace): OutputStorages {
 }
 
 /**
- * Returns the bytes needed to keep each op's results: its storages as their device allocates them, 0 for an op whose
- * results are views.
+ * Returns the bytes needed to keep each op's results, as the device allocates their storages. 0 for an op whose results
+ * are views.
  */
 export function keptBytesOfOps(trace: Trace, { opStart, storages }: OutputStorages): Float64Array {
   const allocated = allocatedSizes(trace);

@@ -5,9 +5,9 @@ import { keptBytesOfOps, type OutputStorages, outputStorages } from "./output-st
 import { OutsideTensors } from "./outside-tensors.js";
 
 /**
- * Statistics of one module's forward pass for selective activation checkpointing: PyTorch's `SACStats`. Lists cover the
- * ops of the module and its submodules, without the ops that checkpointing ignores. Other fields contain indices into
- * those lists.
+ * Statistics of one module's forward pass for selective activation checkpointing: PyTorch's `SACStats`. `ops`,
+ * `funcNames`, `runtimesMs` and `memoryBytes` are lists of the ops of the module and its submodules, without the ops
+ * that checkpointing ignores. Other fields contain indices into those lists.
  */
 export interface SACStats {
   /** Trace indices of the ops in the lists. */
@@ -17,15 +17,15 @@ export interface SACStats {
   /** Time of each op in milliseconds. */
   readonly runtimesMs: Float64Array;
   /**
-   * Bytes needed to keep the op's results. 0 for views, and for the op that makes the module's result, which is kept
-   * anyway.
+   * Bytes needed to keep the op's results. 0 for views, and for the op that creates the module's result, since that
+   * result is kept anyway.
    */
   readonly memoryBytes: Float64Array;
   /** Ops whose results are views. */
   readonly viewLikeOps: Int32Array;
   /** Random ops. */
   readonly randOps: Int32Array;
-  /** Ops whose results autograd had all saved when the module finished. */
+  /** Ops all of whose results autograd had saved when the module finished. */
   readonly savedAutogradOps: Int32Array;
   /** In-place ops. */
   readonly inplaceOps: Int32Array;
@@ -36,8 +36,8 @@ export interface SACStats {
   readonly inplaceParents: Int32Array;
   /**
    * True if no argument of the module was a tensor. Random ops are then stored, because a recomputation could not be
-   * distinguished from a first run. A function in TensorFlow.js has tensor arguments if it reads an input of the step,
-   * or the result of an earlier op that is not a weight.
+   * distinguished from a first run. In TensorFlow.js, a function has tensor arguments if it reads a tensor from outside
+   * that is not a weight: an input of the step, or the result of an earlier op.
    */
   readonly forceStoreRandom: boolean;
 }
@@ -45,18 +45,18 @@ export interface SACStats {
 /** Options of `sacStats`. */
 export interface SACStatsOptions {
   /**
-   * True to fail, as PyTorch does, for an in-place op that modifies the result of an op that checkpointing ignores
-   * (`clone`, `detach`). Default: false. Such an op then counts as its own parent, so its result is always stored.
+   * True to fail, as PyTorch does, if an in-place op modifies the result of an op that checkpointing ignores (`clone`,
+   * `detach`). Default: false. The in-place op then counts as its own parent, so its result is always stored.
    */
   readonly asPytorch?: boolean;
 }
 
 /**
  * Returns statistics of every module with children, by fully qualified name, in the order in which the modules first
- * finish. The last call counts for a module called several times, as in PyTorch. Modules without children are left out.
- * A module in which no op ran has empty lists, whereas PyTorch raises an error.
+ * finish. If a module is called several times, the last call counts, as in PyTorch. Modules without children are left
+ * out. A module in which no op ran has empty lists. PyTorch raises an error for it.
  *
- * Takes one pass over the trace. Time and memory grow with the number of ops times the depth of their modules.
+ * It makes one pass over the trace. Time and memory grow with the number of ops times the depth of their modules.
  *
  * Source: `torch/distributed/_tools/sac_estimator.py`.
  *
@@ -116,7 +116,7 @@ class StatsCollector {
     checkDevices(trace, this.outputs);
   }
 
-  /** Marks row `at` of the saves: the saved storage, and its original if saving copies. */
+  /** Marks the storage in row `at` of the saves as saved, and the original storage if saving makes a copy. */
   save(at: number): void {
     const { storage, tensor } = this.trace.saves;
     this.saved[storage[at]] = 1;
@@ -179,7 +179,10 @@ class StatsCollector {
     };
   }
 
-  /** PyTorch records a module's arguments. TensorFlow.js does not, so the module's ops show which tensors it reads. */
+  /**
+   * Returns whether the module gets a tensor. PyTorch records a module's arguments. TensorFlow.js does not, so this
+   * looks at the tensors that the module's ops read.
+   */
   private takesTensor(call: CallIndex, first: number, end: number): boolean {
     const { trace } = this;
     if (trace.calls.tensorInput[call] === 1) return true;

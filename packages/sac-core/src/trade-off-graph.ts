@@ -31,8 +31,9 @@ const top = 64;
 const bottom = 60;
 
 /**
- * Returns the trade-off of a module as an SVG document: freed memory against recomputation time, original and shifted
- * points, fitted pieces. It is self-contained, safe for any title, and readable on white.
+ * Returns the trade-off of a module as an SVG document. It plots recomputation time against freed memory, with the
+ * original and shifted points and the fitted pieces. It is self-contained, safe for any title, and readable on a white
+ * background.
  *
  * @example
  * writeFileSync("Transformer.svg", tradeOffSvg({ title: "Transformer", ... }));

@@ -6,7 +6,7 @@ import type { SACStats } from "./sac-stats.js";
 
 /** Points of a trade-off curve, in ascending order. */
 export interface TradeoffCurve {
-  /** Share of memory that is freed, plus 0.01. */
+  /** Share of memory that is freed, plus 0.01 as in PyTorch, so that no point is at 0. */
   readonly discardedMemory: Float64Array;
   /** Recomputation time as a share of the forward pass. */
   readonly recomputationTime: Float64Array;
@@ -38,17 +38,17 @@ export interface TradeOffOptions extends GainOptions {
   readonly nSegments?: number;
 }
 
-/** Added to the memory axis, so that no point is at 0. */
+/** Added to the memory axis as in PyTorch, so that no point is at 0. */
 const delta = 1e-2;
 
 /**
  * Returns the cost of recomputation for the memory it frees, along the greedy order, and a broken line that bounds it.
- * The line is fitted to the curve with every point moved to the memory of its left neighbour. There are at most two
- * fewer segments than points, and at least one.
+ * Before the fit, every point of the curve is moved to the memory of its left neighbour. With n points there are at
+ * most n − 2 segments, and at least one.
  *
- * PyTorch raises an error or returns NaN in some cases that work here: without memory (or time) each share of it is 0,
- * and a curve of one point gets a flat line. An op in two groups (in-place and random) counts with the first, so that
- * the curve ends at the total memory and time. With `asPytorch` it counts with both.
+ * Two cases work here in which PyTorch raises an error or returns NaN. If the total memory or time is 0, each share of
+ * it is 0. For a curve of one point, the line is flat. An op in two groups (in-place and random) counts with the first,
+ * so that the curve ends at the total memory and time. With `asPytorch` it counts with both.
  *
  * Source: `SACEstimator._get_sac_tradeoff_pwlf_stats` of PyTorch. The fit is exact, see {@link fitPiecewiseLinear}.
  *

@@ -4,15 +4,15 @@ import { type Grouping, type Layer, ModTracker } from "@remat/mod-tracker";
 import { RematError, type Trace } from "@remat/trace";
 import { TraceRecorder } from "@remat/tracer";
 
-/** Argument of the function that {@link SACEstimator.estimate} runs. */
+/** The argument that {@link SACEstimator.estimate} passes to the function it runs. */
 export interface EstimateContext {
-  /** Tracks another model, like the option `models`, for models built inside the function. */
+  /** Tracks another model that is built inside the function, like the option `models`. */
   readonly track: <T extends Layer>(model: T, name?: string) => T;
   /** Runs part of a plain function as a module with this name. Names nest. */
   readonly scope: <T>(name: string, fn: () => T) => T;
   /**
-   * Records the ops that `run` runs. If it is not called, everything in `fn` is recorded. Call it after building a
-   * model.
+   * Records only the ops that `run` runs. Call it after building a model. If you do not call it, everything in `fn` is
+   * recorded.
    *
    * @returns the result of `run`
    */

@@ -20,8 +20,8 @@ import { saveTradeoffGraphs } from "./save-tradeoff-graphs.js";
 /** Options of `SACEstimator`. */
 export interface SACEstimatorOptions {
   /**
-   * Device for times in cost-model mode, whose allocator also rounds up sizes in `estimate`: a spec, or a name that
-   * `deviceSpec` accepts. Default: `a100`.
+   * Device for times in cost-model mode: a spec, or a name that `deviceSpec` accepts. In `estimate`, sizes are rounded
+   * up as by its allocator. Default: `a100`.
    */
   readonly device?: DeviceSpec | string;
   /** Models whose layers count as modules. A model that is not tracked is part of the code that runs it. */
@@ -29,8 +29,8 @@ export interface SACEstimatorOptions {
   /** How flat models are grouped into modules. Default: `auto`. */
   readonly grouping?: Grouping;
   /**
-   * True to count and fail exactly like PyTorch where its behaviour is known to be odd. See `asPytorch` of
-   * `@remat/sac-core`.
+   * True to count and fail exactly like PyTorch, also in known odd cases. See `asPytorch` of `GainOptions` and
+   * `SACStatsOptions` in `@remat/sac-core`.
    */
   readonly asPytorch?: boolean;
 }
@@ -80,8 +80,8 @@ export class SACEstimator {
    * Runs `fn` under the estimator and replaces all statistics. `fn` should run the model and take gradients, because
    * saved tensors are part of the statistics.
    *
-   * @param backend `fake`, or a backend that fake mode simulates (`fake:wasm`), without memory and values; by default
-   * that of tfjs-node. `real`: the current backend. Benchmark mode always times ops on the current backend.
+   * @param backend `fake` runs without memory and values, and simulates the backend of tfjs-node. `fake:wasm` simulates
+   * another backend. `real` runs on the current backend. Benchmark mode always times ops on the current backend.
    * @throws RematError `ESTIMATE_MODE` for an unknown mode, `SAC_DEVICES` if the model runs on several devices
    */
   async estimate(
@@ -101,7 +101,7 @@ export class SACEstimator {
 
   /**
    * Estimates one training step of a model module (see `traceFakeStep` of `@remat/tracer`). Loss, optimizer, batch and
-   * allocation unit have the same defaults as in all other views of the step. Runs without data, or on the current
+   * allocation unit have the same defaults as in all functions that trace a step. Runs without data, or on the current
    * backend if `isReal` is set.
    *
    * @throws RematError `ESTIMATE_MODE`, `SAC_DEVICES`, and the errors of `traceFakeStep`
@@ -136,8 +136,8 @@ export class SACEstimator {
   /**
    * Fits a broken line of `nSegments` pieces to every module's trade-off curve.
    *
-   * @param saveTradeoffGraphsTo folder for a drawing of each, as SVG and PNG, named by module; by default none are
-   * drawn
+   * @param saveTradeoffGraphsTo folder for a drawing of each curve, as SVG and PNG, named by module; by default none
+   * are drawn
    * @returns the files written
    */
   async pwlfSacTradeoffCurve({
@@ -166,7 +166,7 @@ export class SACEstimator {
     return displaySacTradeoffStats(this.orderOf(fqn), this.statsOf(fqn), { tabular, ...this.variant });
   }
 
-  /** Returns both for every module with at most `depth` name components. */
+  /** Returns statistics and trade-off of every module with at most `depth` name components. */
   displayModulewiseSacStats(options: ModulewiseDisplayOptions = {}): string {
     return displayModulewiseSacStats(this.sacModStats, this.sacModGreedyOrderMeta, {
       ...this.variant,

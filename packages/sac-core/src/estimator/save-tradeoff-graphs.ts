@@ -66,7 +66,7 @@ function drawing(fqn: string, stats: SACTradeOffStats): string {
 }
 
 /**
- * Returns a name that is safe on every file system and distinct. If a character was replaced, a short hash of the whole
+ * Returns a distinct name that is safe on every file system. If a character was replaced, a short hash of the whole
  * name follows.
  */
 function fileName(fqn: string): string {

@@ -28,8 +28,8 @@ export function bestLine(points: PointSums, from: number, to: number, into: Line
 
 /**
  * Returns the sum of squared residuals of the best continuous broken line through the points from `from` up to `to`,
- * with breaks at the x of `breaks` (ascending). `starts[k]` is the first point that is not before break k. With `outer`
- * it also returns its first and last line, and its heights at the breaks in `heights`.
+ * with breaks at the x of `breaks` (ascending). `starts[k]` is the first point that is not before break k. If `outer`
+ * and `heights` are given, it writes the first and last segment and the heights at the breaks into them.
  *
  * The unknowns are the line's heights at its breaks. A segment between two breaks relates their two heights. The
  * segments at the ends have a free slope, which is eliminated first. That leaves a tridiagonal system with one equation

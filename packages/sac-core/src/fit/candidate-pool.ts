@@ -1,6 +1,6 @@
 /**
  * The best candidates so far, by residual. It keeps those within `margin` of the best, and at most `capacity` of them.
- * Among equal ones the earlier are kept.
+ * If two are equal, the earlier one is kept.
  */
 export class CandidatePool {
   /** Inner breaks of each candidate. */

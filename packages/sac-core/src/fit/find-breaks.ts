@@ -32,8 +32,8 @@ const residualRounding = 1e-9;
 
 /**
  * Offers the breaks of the best continuous lines with up to `breaks` inner breaks, in order of quality. `known` is a
- * residual that has been reached. Time grows with the square of the number of points, and with the number of candidates
- * that `known` does not exclude.
+ * residual that some line already reaches. Time grows with the square of the number of points, and with the number of
+ * candidates that `known` does not exclude.
  *
  * @returns true if the search was complete, false if it would take more than `steps`
  */
@@ -55,7 +55,7 @@ class BreakSearch {
   private readonly offer: CandidatePool;
   /** See {@link separateLines}. */
   private readonly ahead: Float64Array;
-  /** Costs by height at each point, by number of breaks up to and including it. */
+  /** Costs by height at each point, by number of breaks up to and including that point. */
   private readonly atPoint: HeightCosts[][];
   /** Lines that end in the gap before each point, by number of breaks up to and including the gap. */
   private readonly inGap: OpenLine[][][];
@@ -92,7 +92,7 @@ class BreakSearch {
     return true;
   }
 
-  /** The largest residual so far if points from `next` on, with `left` more breaks, remain. */
+  /** The largest residual that the points before `next` may have, if `left` more breaks remain for the others. */
   private allowed(left: number, next: number): number {
     const { count } = this.points;
     return this.known * (1 + residualRounding) + this.residualSlack - this.ahead[left * (count + 1) + next];

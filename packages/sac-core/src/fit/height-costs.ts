@@ -1,8 +1,8 @@
 import type { ChosenBreak } from "./chosen-breaks.js";
 
 /**
- * Least residual of all points up to a break, as a function of the line's height there:
- * `least + stiffness * (height - best)²` from `low` to `high`.
+ * Least residual of all points up to a break, as a function of the line's height at the break: `least + stiffness *
+ * (height - best)²` from `low` to `high`.
  */
 export interface HeightCost {
   readonly low: number;

@@ -88,7 +88,10 @@ export class PointSums {
   }
 }
 
-/** Up to this many points differences of running sums may be mostly rounding, and direct addition is as fast. */
+/**
+ * Runs of up to this many points are added directly. That is as fast, and differences of running sums could be mostly
+ * rounding error.
+ */
 const summedDirectly = 8;
 
 export function emptySums(): Sums {
