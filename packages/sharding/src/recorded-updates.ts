@@ -161,7 +161,8 @@ class UpdateReader {
     for (const tensor of reads) {
       const on = storage[tensor];
       if (this.isParameter[on] === 1) {
-        // Several declared parameters may share a storage. An undeclared one counts as the whole storage, once.
+        // Several declared parameters may share a storage. A storage without declared parameters counts as one
+        // parameter.
         const isOne = declaredOn.has(on) ? declared.has(tensor) : !seen.has(on);
         if (isOne) parameters.push(tensor);
         seen.add(on);

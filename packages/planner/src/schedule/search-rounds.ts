@@ -58,7 +58,7 @@ export function planRound({ index, nodes, isFree, roundsWithout }: SearchState):
   const round = rounds[index % rounds.length];
   const isLong = round === hotter && (hasBest || index >= quickRounds);
   let growths = index;
-  // In a free order, the length starts again after the first schedule within the budget, or after the quick rounds.
+  // In a free order, rounds are short again after the first schedule within the budget, or after the quick rounds.
   if (isFree && hasBest) growths -= roundsWithout;
   else if (isLong) growths -= quickRounds;
   const perNode = isLong ? longIterationsPerNode : iterationsPerNode;

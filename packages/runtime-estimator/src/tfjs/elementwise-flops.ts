@@ -23,7 +23,7 @@ const perElement: Readonly<Record<string, number>> = {
   ...weigh(specialFunction, "Cos Exp Expm1 FloorDiv Log Log1p Mod RealDiv Reciprocal Rsqrt Sin Sqrt Tanh"),
   ...weigh(specialFunction + 2, "Elu"),
   ...weigh(specialFunction + 3, "ComplexAbs Selu"),
-  // Two special functions each: an exponential or logarithm, a square root or a quotient.
+  // Two special functions each: one of exp or log, plus a square root or a division.
   ...weigh(2 * specialFunction, "Acos Acosh Asin Asinh Atan Atan2 Atanh Cosh Erf Pow Sigmoid Sinh Softplus Tan"),
 };
 

@@ -8,7 +8,7 @@ function significantDigits(value: number, digits: number): { readonly digits: st
   const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
   const rounded = { digits: mantissa.replace(".", ""), exponent: Number(exponent) };
   if (digits > 80) return rounded;
-  // A double that is not a tie differs from one within 17 significant digits, so 20 more digits are enough to decide.
+  // If a double is not a tie, its first 17 significant digits show it, so 20 more digits are enough to decide.
   const [longMantissa, longExponent] = value.toExponential(digits + 19).split("e");
   const exact = longMantissa.replace(".", "");
   if (!/^50*$/.test(exact.slice(digits))) return rounded;
