@@ -3,13 +3,13 @@ import { Category, EventKind, type OpIndex, Phase, type StorageIndex, type Trace
 import { EventCopy } from "./event-copy.js";
 import { planError } from "./sharding-plan.js";
 
-/** The limit of a simulated run, which keeps its traces within a few GB. */
+/** The most events of a simulated run. This limit keeps its traces within a few GB. */
 const mostEvents = 2 ** 24;
 
 /**
- * Returns a run whose steps each take several micro-batches.
+ * Returns a run in which each step takes several micro-batches.
  *
- * Each step repeats its forward and backward pass, every time with the recorded batch, and then updates once. Each pass
+ * A step repeats the forward and backward pass, every time with the recorded batch, and then updates once. Each pass
  * adds its gradients to those of the first pass and frees its own. Whatever else a pass leaves in memory, such as its
  * loss, is freed before the next pass begins.
  *
@@ -90,14 +90,14 @@ function passesOf(trace: Trace): readonly Pass[] {
 }
 
 class AccumulatedCopy extends EventCopy {
-  /** Gradients of the earlier passes, by storage of the source, to which this pass adds its own. */
+  /** Gradients of the earlier passes, by storage of the source. This pass adds its own gradients to them. */
   private held: ReadonlyMap<number, number> = new Map();
-  /** Gradients that the current op allocates as gradients. They are added once the op is written. */
+  /** Storages that the current op allocates as gradients. They are added to the earlier ones once the op is written. */
   private readonly accumulating: number[] = [];
 
   /**
-   * Returns the storages that are allocated between two events and alive after them, and whether each is the gradient
-   * of a parameter.
+   * Returns the storages that are allocated between two events and still live after them, and whether each is the
+   * gradient of a parameter.
    */
   leftBy(begin: number, end: number): ReadonlyMap<number, "gradient" | "other"> {
     const left = new Map<number, "gradient" | "other">();

@@ -34,8 +34,8 @@ export interface CastRun {
 }
 
 /**
- * Writes the copies that casts allocate under mixed precision: of inputs, of outputs that are cast up, and of the
- * gradients of those outputs.
+ * Writes the copies that casts allocate under mixed precision: copies of inputs, of outputs that are cast up, and of
+ * the gradients of those outputs.
  */
 export class CastCopies {
   private readonly trace: Trace;
@@ -43,25 +43,29 @@ export class CastCopies {
   private readonly roles: StorageRoles;
   private readonly storages: SourceStorages;
   private readonly out: RankTrace;
-  /** For each storage of the source and each call that casts it, the storage that stood for it before the cast. */
+  /** For each storage of the source and each call that casts it, its counterpart before the cast. */
   private readonly castIn = new Map<number, Map<number, number>>();
   /** Ops of the source before which the root is called. */
   private readonly rootCalls: number[] = [];
   private readonly freeAfter = new Map<number, number[]>();
-  /** Copies that were read for the last time, but are not freed yet. */
+  /** Copies that no later op reads, but that are not freed yet. */
   private readonly released: number[] = [];
   private readonly wide = new Map<number, number>();
   private readonly outputs = new Map<number, CastOutput[]>();
   private readonly gradients = new Map<number, number[]>();
   private readers: readonly (readonly number[] | undefined)[] | undefined;
-  /** For each storage of the source, its copy in the other dtype, made for ops whose inputs the model's code casts. */
+  /**
+   * For each storage of the source, its copy in the other dtype, created for ops whose inputs the model's code casts.
+   */
   private readonly converted = new Map<number, number>();
-  /** For each such storage, the last op that reads the copy and the last op that reads the storage itself. */
+  /**
+   * For each storage with such a copy, the last op that reads the copy and the last op that reads the storage itself.
+   */
   private readonly lastOf: ReadonlyMap<number, { readonly copy: number; readonly own: number }>;
   /** For each op, the storages that it is the last to read directly. */
   private readonly ownEnds = new Map<number, number[]>();
   private readonly savedOnly: Uint8Array | undefined;
-  /** The storages that stood for the inputs of the next op before they were cast. */
+  /** The counterparts of the next op's inputs before they were cast. */
   private readonly standing = new Map<number, number>();
   private castFor = -1;
 
@@ -126,7 +130,7 @@ export class CastCopies {
     }
   }
 
-  /** Notes that only autograd still references a storage. */
+  /** Records that only autograd still references a storage. */
   endReferences(storage: StorageIndex): void {
     if (this.savedOnly === undefined) return;
     this.savedOnly[storage] = 1;
@@ -134,8 +138,7 @@ export class CastCopies {
   }
 
   /**
-   * Frees a storage if from now on only its copy in the other dtype is read, once the program does not reference it any
-   * more.
+   * Frees a storage once the program no longer references it, if from then on only its copy in the other dtype is read.
    */
   private endOwn(storage: StorageIndex, op: OpIndex): void {
     const { out, trace, roles } = this;
@@ -175,7 +178,7 @@ export class CastCopies {
     }
   }
 
-  /** Frees the inputs of a call that were cast, if from now on only the copies are read. Inputs of the step stay. */
+  /** Frees the inputs that a call has cast, if from now on only the copies are read. Inputs of the step stay. */
   endCall(module: ModuleIndex, eventRow: number, nextOp: OpIndex): void {
     const { trace, castIn } = this;
     const call = trace.moduleEvents.call[eventRow];
@@ -191,7 +194,7 @@ export class CastCopies {
     }
   }
 
-  /** Casts gradients that leave an FSDP unit in another dtype than its input has. */
+  /** Casts gradients that leave an FSDP unit in a dtype other than that of the matching input. */
   castLeaving(module: ModuleIndex, call: CallIndex): void {
     const { out } = this;
     for (const [storage, dtype] of this.casts.gradients.get(module) ?? []) {
@@ -269,8 +272,8 @@ export class CastCopies {
   }
 
   /**
-   * Returns whether only the call itself reads what it returns, so that no gradient comes from outside. An example are
-   * the logits of a model that computes its own loss.
+   * Returns whether only the call itself reads its result, so that no gradient comes from outside. An example is the
+   * logits of a model that computes its own loss.
    */
   private isReadInsideAlone(storage: StorageIndex, call: CallIndex, nextOp: OpIndex): boolean {
     const readers = this.readersOf(storage);
@@ -319,14 +322,14 @@ export class CastCopies {
   }
 
   /**
-   * Frees the copies that were read for the last time. An autograd node frees everything it saved at once, so this runs
-   * when the source frees something.
+   * Frees the copies that no later op reads. An autograd node frees all its saved tensors at once, so this runs when
+   * the source frees something.
    */
   release(): void {
     for (const copy of this.released.splice(0)) this.out.free(copy);
   }
 
-  /** Frees the copies that stand for a storage of the source, when the source frees it. */
+  /** Frees the copies of a storage of the source, when the source frees that storage. */
   free(storage: StorageIndex): void {
     this.release();
     for (const copies of [this.wide, this.converted]) {

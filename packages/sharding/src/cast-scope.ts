@@ -11,20 +11,17 @@ export interface CastScope {
    * The module of each FSDP unit that runs first, which casts the unit's inputs to the dtype that the unit computes in.
    */
   readonly units: ReadonlySet<number>;
-  /** If only some FSDP units compute in the lower dtype, all of them and whether each does. Undefined if all do. */
+  /** All FSDP units, and whether each computes in the lower dtype, if only some of them do. Undefined if all do. */
   readonly mixed?: MixedUnits | undefined;
 }
 
-/** FSDP units of which only some compute in the lower dtype. */
+/** FSDP units, of which only some compute in the lower dtype. */
 export interface MixedUnits {
   readonly isLow: ReadonlyMap<number, boolean>;
-  /**
-   * For each call of such a unit, the tensors from outside that its ops read, whether passed as positional or as
-   * keyword arguments.
-   */
+  /** For each call of such a unit, the tensors from outside that its ops read, as positional or keyword arguments. */
   readonly readFromOutside: ReadonlyMap<number, ReadonlySet<number>>;
   /** Storages of the parameters that are all-gathered in the lower dtype. */
   readonly lowParameters: ReadonlySet<number>;
-  /** The units that a plan has compute in the parameters' own dtype, to which they cast their inputs. */
+  /** The units that compute in the parameters' own dtype according to the plan. They cast their inputs to it. */
   readonly castsUp: ReadonlySet<number>;
 }

@@ -22,43 +22,43 @@ export interface CastStorages {
   readonly lowDtype: string;
   /** For each event at which a module ends, the storages of its outputs that are cast afterwards, with the dtype. */
   readonly explicit: ReadonlyMap<number, readonly { readonly storage: number; readonly dtype: string }[]>;
-  /** For each FSDP unit that computes in another dtype than the others, the inputs it gets in their dtype and casts. */
-  readonly inputs: ReadonlyMap<number, ReadonlySet<number>>;
   /**
-   * For each call of such a unit, the tensors from outside that its ops read, whether passed as positional or as
-   * keyword arguments.
+   * For each FSDP unit that computes in a different dtype from the others, the inputs that it gets in the other dtype
+   * and casts.
    */
+  readonly inputs: ReadonlyMap<number, ReadonlySet<number>>;
+  /** For each call of such a unit, the tensors from outside that its ops read, as positional or keyword arguments. */
   readonly readFromOutside: ReadonlyMap<number, ReadonlySet<number>>;
   /** The units among them that cast to the wider dtype. */
   readonly castsUp: ReadonlySet<number>;
   /**
-   * For each FSDP unit, the gradients that its backward pass creates in another dtype than that of the matching input,
+   * For each FSDP unit, the gradients that its backward pass creates in a dtype other than that of the matching input,
    * with the dtype to which autograd casts them.
    */
   readonly gradients: ReadonlyMap<number, ReadonlyMap<number, string>>;
   /**
-   * If only some modules compute in the lower dtype, the first op that needs a single dtype and would get two, or -1 if
-   * there is none.
+   * The first op that needs a single dtype and would get two, or -1 if there is none. Only possible if just some
+   * modules compute in the lower dtype.
    */
   readonly twoDtypes: number;
   /**
-   * For each op, the storages that it reads in another dtype than they were created in, and whether that is the lower
-   * one. These are casts of the model's own code.
+   * For each op, the storages that it reads in a dtype other than the one they were created in, and whether it reads
+   * them in the lower dtype. These are casts of the model's own code.
    */
   readonly byOp: ReadonlyMap<number, ReadonlyMap<number, boolean>>;
 }
 
-/** The most passes over a run. Each pass finds casts that follow from those found before. */
+/** The maximum number of passes over a run. Each pass finds casts that follow from those found before. */
 const mostPasses = 12;
 
 /**
- * Returns the storages that a run creates in a lower dtype, if its parameters are all-gathered and its inputs cast in
- * it, or undefined if nothing is cast.
+ * Returns the storages that a run creates in a lower dtype, if its parameters are all-gathered in that dtype and its
+ * inputs are cast to it. Returns undefined if nothing is cast.
  *
- * The result of each op follows the promotion rules of PyTorch: a wider tensor with dimensions wins and scalars do not.
- * Statistics stay wide. PyTorch refuses matrix products of two dtypes. If the rules would lead to one, the wider tensor
- * that caused it (a table of cosines, a mask) is assumed to be created in the dtype that it is combined with. A run of
- * one dtype does not show this.
+ * The result of each op follows the promotion rules of PyTorch: it gets the dtype of the widest input that is not a
+ * scalar. Statistics stay wide. PyTorch rejects matrix products of two dtypes. If a wider tensor (a table of cosines, a
+ * mask) would cause one, it is assumed to be created in the dtype of the other operand. A run of one dtype does not
+ * show this.
  *
  * TensorFlow.js computes in float32 only. There, tensors that code creates by itself (masks, constants) or reads as a
  * buffer do not take part in promotion. As in PyTorch, a gradient has the dtype of the tensor it belongs to.
@@ -105,21 +105,21 @@ class DtypeFlow {
   readonly byOp = new Map<number, Map<number, boolean>>();
   /** For each innermost call, the storages that its forward ops cast, and whether to the lower dtype. */
   private readonly readIn = new Map<number, Map<number, boolean>>();
-  /** 1 for a storage created in the wider dtype by an op whose result the code passes on in the lower one. */
+  /** 1 for a storage created in the wider dtype by an op whose result the model's code passes on in the lower dtype. */
   private readonly handsBack: Uint8Array;
-  /** For each storage of a gradient in the wider dtype, the call whose backward pass has it in that dtype, or -1. */
+  /** For each gradient in the wider dtype, by storage, the call whose backward pass has it in that dtype, or -1. */
   private readonly wideIn: Int32Array;
   /**
-   * State of the current op: whether its result is passed on in the lower dtype, and the call in which it is wide, or
-   * -1.
+   * For the current op: whether its result is passed on in the lower dtype, and the call in which the result is wide,
+   * or -1.
    */
   private handing = false;
   private wideCall = -1;
-  /** Wider tensors that some op cannot have been given unchanged. */
+  /** Wider tensors that some op cannot have received without a cast. */
   readonly refused = new Set<number>();
   /**
-   * For each storage in a wider dtype, the storage that widened it although narrower ones were read too, or -1 if there
-   * is none.
+   * For each storage in a wider dtype, the input storage that made it wide although the op also read narrower ones, or
+   * -1 if there is none.
    */
   private readonly widenedBy: Int32Array;
   /** Storages that the model's code creates in the lower dtype, or casts to it. */
@@ -131,9 +131,11 @@ class DtypeFlow {
   private readonly known: Uint8Array;
   /** 1 for each op that computes in the lower dtype. */
   private readonly lowOps: Uint8Array;
-  /** The storage that makes the result of the current op wide although other inputs are not, or -1. */
+  /** The storage that makes the result of the current op wide although other inputs are in the lower dtype, or -1. */
   private meeting = -1;
-  /** True if the run has one float dtype only, so that its dtypes do not show what the model's code would choose. */
+  /**
+   * True if the run has only one float dtype. Its dtypes then do not show which dtypes the model's code would choose.
+   */
   private readonly oneFloat: boolean;
 
   constructor(
@@ -282,7 +284,7 @@ class DtypeFlow {
   }
 
   /**
-   * Returns whether an op reads a storage in the lower dtype, considering casts of the model's own code.
+   * Returns whether an op reads a storage in the lower dtype, including the effect of casts of the model's own code.
    *
    * @param given whether the op would read it in the lower dtype without such a cast
    */
@@ -365,8 +367,8 @@ class DtypeFlow {
   }
 
   /**
-   * Returns whether the model's code may have cast a tensor. A parameter that a plan leaves as it is does not count,
-   * and neither do tensors that units of two precisions pass on, whose dtype the plan sets.
+   * Returns whether the model's code may have cast a tensor. It has not cast a parameter that a plan leaves unchanged,
+   * or a tensor that units of two precisions pass on, because the plan sets the dtype of such a tensor.
    */
   private mayBeCast(storage: StorageIndex): boolean {
     const { trace, scope, dtypes } = this;
@@ -383,8 +385,8 @@ class DtypeFlow {
   }
 
   /**
-   * Notes the tensor that makes the result of an op wide, and returns whether the op accepts only one dtype and so
-   * cannot be given these inputs.
+   * Records the tensor that makes the result of an op wide. Returns true if the op accepts only one dtype, so that it
+   * cannot have these inputs.
    */
   private meet(op: OpIndex, wider: number, lowTensor: boolean): boolean {
     const began = this.widenedBy[wider];
@@ -415,8 +417,8 @@ class IslandReads {
   /** True if any tensor is wide because the forward pass cast it. */
   readsWide = false;
   /**
-   * If the op reads the result of a softmax that was computed wide, how that result is passed on (see {@link
-   * FloatIslands.isWide}), otherwise 0.
+   * The dtype in which the result of a softmax that was computed wide is passed on (see {@link FloatIslands.isWide}). 0
+   * if the op reads no such result.
    */
   ofSoftmax = 0;
   readonly lowGradients: number[] = [];

@@ -10,7 +10,7 @@ export interface RunForPlan {
   readonly run: CheckpointedRun;
   /** The plan in the form that fits the run. */
   readonly plan: ShardingPlan;
-  /** Reasons for choosing this run, if the choice may surprise. */
+  /** Explains the choice of this run, if it may surprise. */
   readonly notes: readonly string[];
 }
 
@@ -32,8 +32,8 @@ export class CheckpointedRun {
   }
 
   /**
-   * Returns the run on which a plan is simulated. This is the step as it was recorded in the plan's dtype, if there is
-   * such a recording and the plan applies to it. Otherwise it is this run.
+   * Returns the run on which a plan is simulated: the recording of the step in the plan's dtype, if it exists and the
+   * plan applies to it. Otherwise it is this run.
    */
   forPlan(given: ShardingPlan): RunForPlan {
     const recorded = recordedForPlan(this.trace, given);
@@ -47,7 +47,7 @@ export class CheckpointedRun {
    * Returns the run under `checkpoint`.
    *
    * @throws RematError `SHARDING_PLAN` for modules that do not exist or cannot run again, and for rules that match no
-   * op, and `TRACE_SAVES`, `TRACE_PHASE` and `TRACE_RECOMPUTES` for a run that is not a whole PyTorch step without
+   * op; `TRACE_SAVES`, `TRACE_PHASE` and `TRACE_RECOMPUTES` for a run that is not a whole PyTorch step without
    * checkpointing
    */
   under(checkpoint: readonly CheckpointedModules[] | undefined): Trace {
@@ -63,8 +63,8 @@ export class CheckpointedRun {
   }
 
   /**
-   * Returns the overhead of checkpointing itself in the run under `checkpoint`, in milliseconds, without its ops. It
-   * returns 0 if the host's times are unknown.
+   * Returns the overhead of checkpointing in the run under `checkpoint`, without the recomputed ops, in milliseconds.
+   * Returns 0 if the host's times are unknown.
    *
    * @throws as {@link under}
    */
@@ -74,8 +74,8 @@ export class CheckpointedRun {
   }
 
   /**
-   * Returns the ops that a unit saves, in the form of {@link CheckpointedModules.save}. An op is listed by name, or by
-   * name and ordinal if other ops of that name are not saved.
+   * Returns the ops that a unit saves, in the form of {@link CheckpointedModules.save}. An op is listed by name, or, if
+   * other ops of that name are not saved, by name and ordinal.
    */
   savedNames({ fqn, saved }: CheckpointedUnit): readonly string[] {
     const { units } = this.stepsOfRun();
@@ -120,7 +120,7 @@ export class CheckpointedRun {
 }
 
 /**
- * Refuses to checkpoint parts of modules in a sharded model, because the weights would be freed before the parts run
+ * Rejects checkpointed parts of modules in a sharded model, because the weights would be freed before the parts run
  * again.
  *
  * @throws RematError `SHARDING_PLAN`

@@ -6,14 +6,15 @@ import { policiesByName, savedPlaces } from "./save-rules.js";
 import { type CheckpointedModules, planError } from "./sharding-plan.js";
 import { usualWrap } from "./usual-wrap.js";
 
-/** Answers questions about the modules of a run when they are to be checkpointed. */
+/** The ops of a run's modules, and whether each module can be recomputed. */
 export interface RunningModules {
   /** Returns the forward ops of a call of the module, or undefined if it does not run. */
   opsOf(fqn: string): readonly number[] | undefined;
   /** Returns the reason why a module cannot run again, or undefined if it can. */
   refusalOf?(fqn: string): string | undefined;
   /**
-   * Returns the reason why a part of a module cannot run again, or undefined if it can. Left out if parts cannot be
+   * Returns the reason why a part of a module cannot run again, or undefined if it can. `ops` are the positions at
+   * which the part begins and ends, and of the ops in between whose results are kept. Left out if parts cannot be
    * checkpointed at all.
    */
   partRefusalOf?(fqn: string, ops: readonly [begin: number, end: number, kept?: readonly number[]]): string | undefined;
@@ -77,8 +78,8 @@ export function checkpointedUnits(
 }
 
 /**
- * Removes units inside a module that saves some of its ops. The outer policy sees the inner ops run, so they are saved
- * whatever else is checkpointed there.
+ * Removes units inside a module that saves some of its ops. The policy of that module also decides about the inner ops,
+ * so checkpointing inner modules has no effect.
  */
 function withoutInner(units: readonly CheckpointedUnit[]): readonly CheckpointedUnit[] {
   const selective = units.filter(({ saved }) => saved.length > 0);

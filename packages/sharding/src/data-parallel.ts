@@ -29,9 +29,9 @@ const firstBucketBytes = MiB;
  *
  * ZeRO-1 works as `ZeroRedundancyOptimizer` does, which assigns whole parameters to ranks to update. ZeRO-2 divides
  * each gradient and each optimizer state. Gradients are copied into buckets as they are computed, and each full bucket
- * is reduced. Under DDP and ZeRO-1 the buckets exist from the start. With `gradientAsBucketView` they are the
- * gradients. Under ZeRO-2 a bucket is freed once it is reduced, and leaves a shard. After an update, each rank gets the
- * changed parameters from the ranks that have their states.
+ * is reduced. Under DDP and ZeRO-1 the buckets exist from the start. With `gradientAsBucketView`, the gradients are
+ * views of them. Under ZeRO-2 a bucket is freed once it is reduced, and only a shard of it remains. After an update,
+ * each rank gets the changed parameters from the ranks that have their optimizer states.
  *
  * Source: `torch/csrc/distributed/c10d/reducer.cpp` and `torch/distributed/optim/zero_redundancy_optimizer.py` of
  * PyTorch 2.13. For ZeRO-2: Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models"
@@ -55,7 +55,7 @@ interface Bucket {
   storage: number;
   /** Parameters whose gradients are not computed yet in this backward pass. */
   readonly waiting: Set<GroupParameter>;
-  /** Gradients that are computed, by storage of the source. */
+  /** Gradients that are already computed, by storage of the source. */
   readonly come: number[];
 }
 
@@ -65,8 +65,8 @@ class DataParallelCopy extends EventCopy {
   private readonly sizes: ShardSizes;
   private readonly steps: StepPasses;
   /**
-   * For ZeRO-1: the optimizer's storages of parameters that other ranks update, and the bytes of those parameters that
-   * this rank receives.
+   * For ZeRO-1: the optimizer's storages for parameters that other ranks update, and the bytes of these parameters,
+   * which this rank receives.
    */
   private readonly elsewhere: ReadonlySet<number>;
   private readonly updatedElsewhereBytes: number;
@@ -75,8 +75,8 @@ class DataParallelCopy extends EventCopy {
   private readonly work: StreamWork[] = [];
   private readonly received = { allGatherBytes: 0, reduceScatterBytes: 0, allReduceBytes: 0 };
   /**
-   * For each gradient of the source that is part of a bucket's shard, the storage of the shard and how many unfreed
-   * gradients use it.
+   * For each gradient of the source that is part of a bucket's shard, the storage of the shard and the number of
+   * unfreed gradients that use it.
    */
   private readonly shardOf = new Map<number, { storage: number; uses: number }>();
   private isUpdated = false;
@@ -216,7 +216,7 @@ class DataParallelCopy extends EventCopy {
     this.work.push({ kind: "join", op: this.copy.builder.opCount });
   }
 
-  /** Gathers the updated parameters, each from the rank that has its states. */
+  /** Gathers the updated parameters, each from the rank that has its optimizer states. */
   private gatherUpdated(): void {
     if (this.isUpdated && this.plan.strategy !== "ddp") {
       const { worldSize: ranks } = this.plan;
@@ -230,7 +230,10 @@ class DataParallelCopy extends EventCopy {
     this.isUpdated = false;
   }
 
-  /** Returns whether this backward pass reduces gradients: each one does, or only the last of a step. */
+  /**
+   * Returns whether this backward pass reduces gradients. Either each backward pass does, or only the last one of a
+   * step.
+   */
   private reduces(): boolean {
     return this.plan.gradientSync !== "last" || this.steps.isLastBackward(Math.max(0, this.lastOp));
   }

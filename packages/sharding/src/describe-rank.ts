@@ -6,7 +6,7 @@ import type { FloatIslands } from "./own-casts.js";
 import type { ParameterGroup } from "./parameter-groups.js";
 import type { WrappedPlan } from "./sharding-plan.js";
 
-/** Returns a note on an op that a real device refuses, although fake tensors accept it. */
+/** Returns a note on an op that a real device rejects, although fake tensors accept it. */
 export function describeTwoDtypes(
   trace: Trace,
   { twoDtypes, lowDtype }: CastStorages,
@@ -19,8 +19,8 @@ export function describeTwoDtypes(
 }
 
 /**
- * Returns a note on an op of the backward pass that reads parameters which a plan leaves sharded, or undefined if there
- * is none.
+ * Returns a note on an op of the backward pass that reads parameters although the plan leaves them sharded. Returns
+ * undefined if there is none.
  */
 export function describeReadSharded(trace: Trace, keptSharded: ReadonlySet<GroupState>): string | undefined {
   const groupOf = new Map(
@@ -38,13 +38,13 @@ export function describeReadSharded(trace: Trace, keptSharded: ReadonlySet<Group
   return undefined;
 }
 
-/** Returns whether an op creates a new storage. An op that only makes views reads nothing. */
+/** Returns whether an op creates a new storage. An op that only creates views does not count as a reader. */
 function makesSomething(trace: Trace, op: OpIndex): boolean {
   const given = new Set(Array.from(trace.opInputs(op), (tensor) => trace.tensors.storage[tensor]));
   return trace.opOutputs(op).some((tensor) => !given.has(trace.tensors.storage[tensor]));
 }
 
-/** Returns a note that says which rank and plan was simulated. */
+/** Returns a note on the simulated rank and plan. */
 export function describeRank(plan: WrappedPlan, groups: readonly ParameterGroup[]): string {
   const { rank = 0, worldSize, replicas = 1, wrap } = plan;
   const mesh = replicas === 1 ? "" : `, ${replicas} replicas of ${worldSize / replicas} shards`;
@@ -57,8 +57,8 @@ export function describeRank(plan: WrappedPlan, groups: readonly ParameterGroup[
 }
 
 /**
- * Returns a note on casts that a run in one dtype cannot show, and on the assumptions about them, or undefined if there
- * are none.
+ * Returns a note on casts that a run in one dtype cannot show, and on the assumptions about them. Returns undefined if
+ * there are none.
  */
 export function describeOwnCasts(
   trace: Trace,
@@ -86,8 +86,8 @@ export function describeUnfusedAttention(trace: Trace, softmax: number, lowDtype
 }
 
 /**
- * Returns advice to record the run in the lower dtype, or empty if such a recording exists, since another note covers
- * it.
+ * Returns advice to record the run in the lower dtype. Returns an empty string if such a recording exists, since
+ * another note then covers it.
  */
 function recordedIn(trace: Trace, lowDtype: string): string {
   if (trace.recordedIn.has(lowDtype)) return "";

@@ -30,8 +30,8 @@ export function castModulesOf(
 }
 
 /**
- * Returns which FSDP units compute in the lower dtype, if not all do, otherwise undefined. The root counts only for its
- * own parameters.
+ * Returns whether each FSDP unit computes in the lower dtype, or undefined if all do. The root counts only for its own
+ * parameters.
  */
 export function mixedUnits(
   trace: Trace,
@@ -52,8 +52,8 @@ export function mixedUnits(
 }
 
 /**
- * Returns the inputs of each call of a sharded module except its weights: the tensors that its ops read and that no op
- * of the call created.
+ * Returns the inputs of each call of a sharded module, except its weights: the tensors that ops of the call read and
+ * none of them created.
  */
 function readFromOutside(trace: Trace, sharded: ReadonlySet<number>): ReadonlyMap<number, ReadonlySet<number>> {
   const read = new Map<number, Set<number>>();
@@ -79,7 +79,7 @@ function readFromOutside(trace: Trace, sharded: ReadonlySet<number>): ReadonlyMa
 }
 
 /**
- * Returns the dtype other than the parameters' own that FSDP units compute in, or undefined if there is none.
+ * Returns the dtype that FSDP units compute in, if it is not the parameters' own, or undefined if all compute in that.
  *
  * @throws RematError `SHARDING_PLAN` if there are several such dtypes
  */

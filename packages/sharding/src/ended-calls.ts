@@ -1,9 +1,9 @@
 import { type CallIndex, EventKind, Phase, row, Trace } from "@remat/trace";
 
 /**
- * Returns whether the backward pass of a call is over when that of another begins. Autograd visits calls in reverse
- * order. A trace may record the end late, together with the gradients of all inputs of the call, which other calls may
- * share.
+ * Returns whether the backward pass of a call is over when the backward pass of another call begins. Autograd visits
+ * calls in reverse order. A trace may record the end late: when all inputs of the call have gradients, although other
+ * calls may share these inputs.
  */
 export function isOver(trace: Trace, call: CallIndex, beginning: number): boolean {
   if (call <= beginning) return false;
@@ -15,7 +15,7 @@ export function isOver(trace: Trace, call: CallIndex, beginning: number): boolea
 
 /**
  * Returns a run in which the stacks of ops leave out calls whose backward passes are over, even if the run does not
- * record the end. It returns the same run if there are none.
+ * record the end. If there are no such calls, it returns the same run.
  */
 export function withoutEndedCalls(trace: Trace): Trace {
   const { start, values } = trace.stacks;
@@ -31,8 +31,8 @@ export function withoutEndedCalls(trace: Trace): Trace {
 }
 
 /**
- * Returns the calls whose backward passes end with gradients of their inputs. The backward passes of other calls end
- * when the whole backward pass is over.
+ * Returns the calls whose backward passes compute gradients of their inputs and end with them. The backward passes of
+ * other calls end when the whole backward pass is over.
  */
 export function callsWithInputGradients(trace: Trace): ReadonlySet<number> {
   const { call, phase, tensors } = trace.moduleEvents;

@@ -20,8 +20,8 @@ export class EventCopy {
   protected readonly trace: Trace;
   protected readonly copy: TraceCopy;
   /**
-   * For each storage, tensor, save and call of the source, the latest counterpart in the copy. For tensors, also the
-   * storage of that counterpart.
+   * For each storage, tensor, save and call of the source, its latest counterpart in the copy. For tensors, also the
+   * storage of the counterpart.
    */
   protected readonly storageFor: Int32Array;
   protected readonly callFor: Int32Array;
@@ -194,7 +194,7 @@ export class EventCopy {
     return this.tensors(row(this.trace.moduleEvents.tensors, eventRow));
   }
 
-  /** Returns the counterparts of `tensors`, without those whose storage has none. */
+  /** Returns the counterparts of `tensors`, without tensors whose storage has no counterpart. */
   protected tensors(tensors: Int32Array): number[] {
     const { trace, tensorFor, tensorStorage } = this;
     const here: number[] = [];

@@ -31,8 +31,9 @@ export function hasFsdpHooks(trace: Trace): boolean {
 /**
  * Tracks the memory of one rank of a model under FSDP.
  *
- * It tracks sharded and unsharded parameters and gradients, buffers of collectives, and the rest: now, at the peak, and
- * around the hooks of every sharded module. It reads traces with FSDP's hooks, either recorded or from `simulateFsdp`.
+ * It counts sharded and unsharded parameters and gradients, buffers of collectives, and other memory. Each of these is
+ * available for now, for the peak, and for the hooks of every sharded module. It reads traces with FSDP's hooks, which
+ * are either recorded or come from `simulateFsdp`.
  *
  * Source: `torch/distributed/_tools/fsdp2_mem_tracker.py`, PyTorch 2.13.
  *
@@ -73,7 +74,7 @@ export class FSDPMemTracker extends MemoryReducer<FsdpModuleState> {
   }
 
   /**
-   * Refuses a trace without FSDP's hooks. A subclass overrides this for a simulated rank with unsharded weights, as
+   * Rejects a trace without FSDP's hooks. A subclass overrides this for a simulated rank with unsharded weights, as
    * under DDP.
    *
    * @internal
@@ -87,15 +88,15 @@ export class FSDPMemTracker extends MemoryReducer<FsdpModuleState> {
     );
   }
 
-  /** Counts `storages` of the trace as inputs, whatever its events say. */
+  /** Counts `storages` of the trace as inputs, even if its events give them other categories. */
   trackInputs(storages: Iterable<StorageIndex>): void {
     this.override(storages, Category.input);
   }
 
-  /** Does nothing, as in the original, because FSDP's memory is found without it. */
+  /** Does nothing, as in PyTorch's tracker, because FSDP's memory is found without it. */
   trackExternal(_storages?: Iterable<number>, _category?: number): void {}
 
-  /** Does nothing, because only FSDP's hooks count, which have events of their own. */
+  /** Does nothing, because only FSDP's hooks count, and they have events of their own. */
   protected enterModule(): void {}
   protected exitModule(): void {}
 

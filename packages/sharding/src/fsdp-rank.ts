@@ -20,9 +20,9 @@ export interface Communication {
 /**
  * Simulates the memory of one rank under FSDP2, step by step.
  *
- * Parameters are all-gathered with copy-in and copy-out. In the forward pass one all-gathered buffer stays allocated
- * until the next group has copied its own out. The backward pass prefetches the previous group. Gradients are reduced
- * in the reduction dtype, and one input buffer stays allocated until the next reduction.
+ * Parameters are all-gathered with copy-in and copy-out. In the forward pass, one all-gathered buffer stays allocated
+ * until the next group has copied its parameters out. The backward pass prefetches the previous group. Gradients are
+ * reduced in the reduction dtype, and one input buffer stays allocated until the next reduction.
  *
  * Source: `_fsdp_param_group.py`, `_fsdp_collectives.py` and `_fsdp_state.py` of `torch/distributed/fsdp/_fully_shard`,
  * PyTorch 2.13.
@@ -73,9 +73,9 @@ export class FsdpRank {
   }
 
   /**
-   * Allocates the parameters that the backward pass of the step before leaves unsharded. With offload the simulated
-   * step is the very first one. Its device memory is at least that of later steps, because optimizer states are on the
-   * host, and it all-gathers in addition.
+   * Allocates the parameters that the backward pass of the previous step leaves unsharded. With offload, the simulated
+   * step is the first one of training. It needs at least as much device memory as later steps, because optimizer states
+   * are on the host, and it all-gathers in addition.
    */
   gatherFromBefore(): void {
     if (this.plan.reshardAfterBackward !== false || this.plan.cpuOffload) return;
@@ -138,8 +138,8 @@ export class FsdpRank {
   }
 
   /**
-   * Ends a recomputed forward pass. The group stays unsharded for the backward pass that follows. The group that was
-   * recomputed first frees the last buffer, as the root does in the forward pass.
+   * Ends a recomputed forward pass. The group stays unsharded for the backward pass that follows. The group whose
+   * recomputation began first frees the last buffer, as the root does in the forward pass.
    */
   private completeRecomputation(state: GroupState): void {
     state.training = "idle";
@@ -211,7 +211,7 @@ export class FsdpRank {
     if (last !== undefined) out.free(last);
   }
 
-  /** Ends the backward pass: reduces groups whose inputs had no gradient, and frees buffers. */
+  /** Ends the backward pass: reduces the gradients of groups whose inputs had no gradient, and frees buffers. */
   endBackward(
     hookedBy: (state: GroupState) => readonly [number, readonly number[]] | undefined,
     reduces: boolean,
@@ -264,7 +264,7 @@ export class FsdpRank {
     state.pending = buffer;
   }
 
-  /** Writes copies of the shards for the collective, on the device and in the dtype that is all-gathered. */
+  /** Writes copies of the shards for the collective, on the device and in the dtype of the all-gather. */
   private copyIn(state: GroupState, call: CallIndex, phase: number): number[] {
     const { out, plan } = this;
     const { parameters } = state.group;
@@ -370,7 +370,7 @@ export class FsdpRank {
   }
 
   /**
-   * Keeps the gradients of a backward pass that does not reduce, in the dtype of the reduction. The next pass adds to
+   * Keeps the gradients of a backward pass without a reduction, in the dtype of the reduction. The next pass adds to
    * them.
    */
   private keepUnreduced(state: GroupState, call: CallIndex): void {
@@ -388,7 +388,7 @@ export class FsdpRank {
     });
   }
 
-  /** Reduces the waiting gradients, and returns the one storage that is still allocated when the reduction is over. */
+  /** Reduces the waiting gradients, and returns the only storage that is still allocated after the reduction. */
   private reduce(state: GroupState, call: CallIndex): number | undefined {
     const { out, ranks } = this;
     const phase = Phase.backward;
@@ -440,7 +440,7 @@ export class FsdpRank {
     return last;
   }
 
-  /** Adds the gradients of this pass to those kept in the dtype of the reduction. */
+  /** Adds the gradients of this pass to the kept ones, in the dtype of the reduction. */
   private addToUnreduced(state: GroupState, call: CallIndex): void {
     const kept = state.gradients.filter(({ isInReduceDtype }) => isInReduceDtype);
     if (kept.length === 0) return;

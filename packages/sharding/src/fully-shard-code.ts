@@ -11,7 +11,7 @@ import { checkShardingPlan, type GroupPolicy, planError, type ShardingPlan } fro
 import { usualWrap } from "./usual-wrap.js";
 
 /**
- * Refuses models that are not PyTorch modules. The memory of their ranks can be estimated, but no code shards them.
+ * Rejects models that are not PyTorch modules. The memory of their ranks can be estimated, but they cannot be sharded.
  *
  * @throws RematError `SHARDING_PLAN`
  * @example

@@ -31,7 +31,7 @@ export class GroupState {
   postForward: number[] = [];
   /** Modules of the group that must still run before its forward pass is over. */
   readonly toRun: Set<number> = new Set();
-  /** The modules of the group that ran first and last in the forward pass. */
+  /** The modules of the group that ran first and last in the forward pass, respectively. */
   first: number;
   last: number;
   /** The buffer of an all-gather that was started and not waited for, or -1 if no buffer is needed. */
@@ -40,14 +40,12 @@ export class GroupState {
   readonly forwardIndices: number[] = [];
   readonly gradients: WaitingGradient[] = [];
   /**
-   * For each parameter, the storage of its sharded gradient: one for all that were reduced together, or one each with
-   * offload.
+   * For each parameter, the storage of its sharded gradient. Gradients that were reduced together share one storage.
+   * With offload, each gradient has its own.
    */
   readonly shardedGradients: Map<GroupParameter, number> = new Map();
 
-  /**
-   * Under HSDP, an all-reduced buffer in another dtype than the parameters', which is kept until the next reduction.
-   */
+  /** Under HSDP, an all-reduced buffer in a dtype other than the parameters'. It is kept until the next reduction. */
   allReduced: number | undefined;
   constructor(group: ParameterGroup) {
     this.group = group;

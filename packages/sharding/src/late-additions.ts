@@ -17,16 +17,16 @@ interface OpenPass {
   readonly call: number;
   /** The number of storages allocated before it began. */
   readonly began: number;
-  /** The storages it began with. */
+  /** The storages that it received when it began. */
   readonly given: ReadonlySet<number>;
 }
 
 /**
- * Returns the additions of gradients that FSDP delays, by op, with the call on whose backward pass each waits.
+ * Returns the additions of gradients that FSDP delays, by op. Each has the call for whose backward pass it waits.
  *
- * If a wrapped module shares an input with other modules, autograd adds the gradients of that input. On one device the
- * addition runs as soon as the second gradient is computed. FSDP puts a node of its own in between, so it runs when the
- * module's backward pass is over.
+ * If a wrapped module shares an input with other modules, autograd adds the gradients of that input. On one device, the
+ * addition runs as soon as the second gradient is computed. FSDP inserts an autograd node of its own, so the addition
+ * runs when the module's backward pass is over.
  */
 export function lateAdditions(trace: Trace, wrapped: ReadonlySet<number>): ReadonlyMap<number, number> {
   const late = new Map<number, number>();
@@ -83,8 +83,8 @@ export function lateAdditions(trace: Trace, wrapped: ReadonlySet<number>): Reado
   }
 
   /**
-   * Returns whether a call returns an input of this shape unchanged, so that its incoming gradient belongs to that
-   * input too.
+   * Returns whether a call returns an input of this shape unchanged, so that its incoming gradient also belongs to that
+   * input.
    */
   function passesOn(pass: OpenPass, op: OpIndex): boolean {
     const shape = trace.tensorShape(trace.opOutputs(op)[0]).join();
@@ -131,7 +131,7 @@ export class LateAdditions {
     return this.sums.has(storage);
   }
 
-  /** Returns whether an op must be delayed, and from then on delays it. */
+  /** Returns whether an op must be delayed. If so, also delays it from then on. */
   holds(op: OpIndex): boolean {
     const call = this.callOf.get(op);
     if (call === undefined) return false;
@@ -142,7 +142,7 @@ export class LateAdditions {
     return true;
   }
 
-  /** Returns whether a storage that the source frees must stay, because it is yet to be added. */
+  /** Returns whether a storage that the source frees must stay, because it is still to be added. */
   holdsFree(storage: StorageIndex): boolean {
     for (const additions of this.waiting.values())
       for (const { addends, freed } of additions)

@@ -13,7 +13,7 @@ export function rootModule(trace: Trace): number {
  * Returns the modules whose names match any of `patterns`, with or without the root's name in front. The empty string
  * is the root, as in `named_modules`.
  *
- * @param alsoTaken other accepted words, to suggest if a pattern matches no module
+ * @param alsoTaken other accepted words, which the error suggests if a pattern matches no module
  * @throws RematError `SHARDING_PLAN` for a pattern that matches no module
  */
 export function matchModules(

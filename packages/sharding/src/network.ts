@@ -1,7 +1,7 @@
 import type { DeviceNetwork } from "@remat/trace";
 import { planError } from "./sharding-plan.js";
 
-/** The ranks of a collective, and the distance from each to the next. */
+/** The ranks of a collective, and the distance from each rank to the next. */
 export interface RankGroup {
   readonly ranks: number;
   /** 1 for consecutive ranks. */
@@ -40,9 +40,9 @@ const expected =
   "per-node=8,node=450,between=50,latency=5 (devices of a node, GB/s of one device in it and between nodes, microseconds)";
 
 /**
- * Returns the milliseconds of an all-gather or a reduce-scatter with a buffer of `bytes` in all, as a ring. Each of n
- * ranks sends n − 1 times, each time an nth of the buffer. The slowest link of the ring counts, which is between nodes
- * if the ranks are on several.
+ * Returns the milliseconds of an all-gather or a reduce-scatter as a ring, with a buffer of `bytes` in total. Each of n
+ * ranks sends n − 1 times, each time 1/n of the buffer. The slowest link of the ring decides. If the ranks are on
+ * several nodes, that is the link between nodes.
  */
 export function ringMs(bytes: number, group: RankGroup, network: DeviceNetwork): number {
   const { ranks, stride } = group;

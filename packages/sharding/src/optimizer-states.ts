@@ -1,4 +1,4 @@
-/** One tensor that an optimizer keeps of a parameter from step to step. */
+/** One tensor that an optimizer keeps for a parameter from step to step. */
 export interface KeptState {
   readonly dtype: string;
   readonly shape: readonly number[];
@@ -12,13 +12,13 @@ export interface TorchOptimizer {
   readonly code: string;
   /** The op that updates a parameter, in place and without temporaries. */
   readonly op: string;
-  /** Returns the states that the optimizer keeps of a parameter. */
+  /** Returns the states that the optimizer keeps for a parameter. */
   kept(shape: readonly number[], elements: number): readonly KeptState[];
-  /** States that exist once, if any parameter has a state that is not in 32 bits. */
+  /** States that exist only once, if any parameter has a state that is not in 32 bits. */
   readonly shared: readonly KeptState[];
 }
 
-/** The limit `min_8bit_size`, below which both moments stay in float32. */
+/** The limit `min_8bit_size`. Below it, both moments stay in float32. */
 const fewest8BitElements = 4096;
 /** The number of elements that share a scale. */
 const blockElements = 256;

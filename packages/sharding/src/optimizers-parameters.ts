@@ -6,8 +6,9 @@ import type { StorageRoles } from "./storage-roles.js";
 /**
  * Returns the parameter that each storage of the optimizer belongs to.
  *
- * States that exist when the run begins are listed parameter by parameter. A state that an op of an update creates
- * belongs to the parameter of the input with the same shape and position. States without a parameter are left out.
+ * A trace lists states that exist when the run begins parameter by parameter. A state that an op of an update creates
+ * belongs to the same parameter as the op's input with the same shape and position. States without a parameter are left
+ * out.
  *
  * @param parameters in the order of the model
  * @returns for each storage of the optimizer, the storage of its parameter

@@ -3,8 +3,8 @@ import type { CastStorages } from "./cast-storages.js";
 import { elementBytes, isFloatDtype } from "./sharding-plan.js";
 
 /**
- * Returns the casts of outputs that the root returns in a lower dtype than the plan asks for, in a run recorded in the
- * lower dtype, or undefined if there are none.
+ * Returns the casts of the root's outputs, in a run recorded in the lower dtype, if the plan asks for a higher dtype.
+ * Returns undefined if there are none.
  *
  * @param low the dtype that the run computes in
  * @param output the dtype that outputs are cast to

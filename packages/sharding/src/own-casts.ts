@@ -2,9 +2,9 @@ import { packetOf, rmsNormPackets, softmaxPackets } from "@remat/runtime-estimat
 import { Category, type OpIndex, Phase, type StorageIndex, type Trace } from "@remat/trace";
 
 /**
- * A computation for which a model's own code casts to float32 and back. `norm` is normalization by the root mean square
- * from single ops. `softmax` is that of attention from single ops. `loss` is the input of the softmax of the loss,
- * which stays in float32.
+ * A computation for which a model's own code casts to float32 and back. `norm` is normalization by the root mean
+ * square, written as single ops. `softmax` is the softmax of attention written as single ops. `loss` is the input of
+ * the loss's softmax, which stays in float32.
  */
 export type OwnCast = "norm" | "softmax" | "loss";
 export const ownCastKinds: readonly OwnCast[] = ["norm", "softmax", "loss"];
@@ -24,7 +24,7 @@ export interface FloatIslands {
   readonly hasUnfusedNorm: boolean;
   /**
    * The first softmax of an attention that PyTorch computes by matrix products, because it has no kernel for the dtype,
-   * mask or heads, or -1 if there is none.
+   * mask or heads. -1 if there is none.
    */
   readonly unfusedAttention: number;
 }
@@ -34,7 +34,7 @@ export interface FloatIslands {
  * in place), and the casts of the model's code.
  *
  * A run in float32 does not show casts of the code. By default, code that normalizes by single ops is assumed to cast
- * for that and for its softmax, as the code of Llama and T5 does.
+ * for the normalization and for its softmax, as the code of Llama and T5 does.
  *
  * @param told the casts of the model's code, if known
  */
@@ -86,8 +86,8 @@ interface Norm {
 }
 
 /**
- * Returns the occurrences of `x * rsqrt(mean(x²) + ε)`: the square, the mean, the sum, the root and the product, each
- * found by the op that created its input.
+ * Returns the occurrences of `x * rsqrt(mean(x²) + ε)`: square, mean, sum, root and product. Each op is found as the
+ * one that created the input of the next.
  */
 function normsOf(trace: Trace): readonly Norm[] {
   const maker = new Int32Array(trace.storages.count).fill(-1);
@@ -148,7 +148,7 @@ function shiftOf(
   return isOfWeights ? by : undefined;
 }
 
-/** Returns the ops that lead to a root, from the square on, if it is the root of a mean of squares. */
+/** Returns the ops from the square to `root`, if `root` is the reciprocal root of a mean of squares. */
 function rootOf(trace: Trace, maker: Int32Array, root: number, given: number): number[] | undefined {
   const made = (storage: StorageIndex, names: RegExp): number => {
     const op = storage === undefined ? -1 : maker[storage];

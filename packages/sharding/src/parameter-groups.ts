@@ -48,8 +48,8 @@ export interface GroupParameter {
 }
 
 /**
- * Parameters that are all-gathered, resharded and reduced together: those of wrapped modules, except the parameters of
- * wrapped modules inside them.
+ * Parameters that are all-gathered, resharded and reduced together: the parameters of wrapped modules, without those of
+ * other wrapped modules inside them.
  */
 export interface ParameterGroup {
   /** Module numbers: one, or several that are sharded as one. */
@@ -61,8 +61,8 @@ export interface ParameterGroup {
 }
 
 /**
- * Returns the parameter groups of a plan: the root's first, then by first module. Units without parameters of their own
- * have no group.
+ * Returns the parameter groups of a plan: the root's group first, then the others by their first module. Units without
+ * parameters of their own have no group.
  *
  * @throws RematError `SHARDING_PLAN` if a parameter of a group also belongs to a module outside of it
  */
@@ -143,7 +143,7 @@ export function reshardsAfterForward(
 }
 
 /**
- * Refuses a run without parameters.
+ * Rejects a run without parameters.
  *
  * @throws RematError `TRACE_NO_PARAMETERS`
  */
@@ -155,7 +155,7 @@ export function requireParameters(groups: readonly ParameterGroup[]): void {
   );
 }
 
-/** Refuses a parameter that a module outside of its group shares, because `fully_shard` of the root refuses it too. */
+/** Rejects a parameter that a module outside of its group shares, because `fully_shard` of the root also rejects it. */
 function refuseTied(
   trace: Trace,
   root: number,
@@ -217,8 +217,8 @@ function declaredParameters(rows: ReadonlyMap<number, Int32Array>, module: Modul
 }
 
 /**
- * Returns the number of storages allocated before the first op of an update. Later ones are at most new storages of
- * parameters.
+ * Returns the number of storages allocated before the first op of an update. A storage allocated later can only replace
+ * that of a parameter.
  */
 function storagesBeforeUpdate(trace: Trace): number {
   let allocated = 0;
@@ -279,8 +279,8 @@ function isWithin(trace: Trace, inner: ShardedUnit, outer: ShardedUnit): boolean
 }
 
 /**
- * Returns whether `inner` is in `outer`. The name tells, or a call of it if the module is shared, since such a module
- * has one name and several places.
+ * Returns whether `inner` is in `outer`. Its name shows this. If the module is shared, it has one name and several
+ * places, so its calls show it.
  */
 function isInside(trace: Trace, inner: number, outer: number): boolean {
   if (trace.modules[inner].fqn.startsWith(`${trace.modules[outer].fqn}.`)) return true;

@@ -64,7 +64,7 @@ export interface ParseShardingPlanOptions {
  * Ranks:
  *
  * - `world=N` is required. `rank=N` selects the rank to predict.
- * - `replicas=N` shards over that many times fewer ranks (HSDP).
+ * - `replicas=N` makes N replicas, each sharded over 1/N of the ranks (HSDP).
  * - `ddp`, `zero=1` or `zero=2` replaces FSDP. `bucket=N` (MiB) and `bucket-view` set its buckets.
  *
  * Modules:
@@ -73,7 +73,7 @@ export interface ParseShardingPlanOptions {
  *   alone.
  * - `ignore=PATTERN` leaves the parameters of modules unsharded.
  *
- * Policy, for all modules, or for some by `wrap=PATTERN(…)`, or for the root by `root(…)`:
+ * Policy for all modules, for some modules by `wrap=PATTERN(…)`, or for the root by `root(…)`:
  *
  * - `reshard`, `no-reshard` or `reshard=N` ranks.
  * - `bf16` or `fp16` parameters with `float32` reductions, or `param=DTYPE`, `reduce=DTYPE`, `output=DTYPE`.
@@ -174,8 +174,8 @@ function withItem(plan: ShardingPlan, item: string, { checkpointFile }: ParseSha
 
 /**
  * Returns a checkpoint setting from text, as in `checkpoint=` of a plan: `layers.*`, or
- * `layers.0,layers.1(save=mm+addmm)`. A policy of JAX alone, such as `dots_saveable`, applies to each of the blocks
- * that repeat.
+ * `layers.0,layers.1(save=mm+addmm)`. If the text is only a policy of JAX, such as `dots_saveable`, it applies to each
+ * repeated block.
  *
  * @throws RematError `SHARDING_PLAN`
  */
@@ -326,8 +326,8 @@ function policyNames(): string {
 }
 
 /**
- * Names of other kinds of parallelism by their abbreviations. They change the computation of each device, which a run
- * on one device cannot show.
+ * Names of other kinds of parallelism by their abbreviations. They change the computation on each device, so a run on
+ * one device cannot show it.
  */
 const otherParallelism: Readonly<Record<string, string>> = {
   tp: "tensor parallelism",

@@ -8,7 +8,7 @@ import { type Prefetch, planError, type ShardingPlan } from "./sharding-plan.js"
 /** The other groups that each group all-gathers early, when its own passes begin. */
 export interface Prefetches {
   readonly forward: ReadonlyMap<GroupState, readonly GroupState[]>;
-  /** The default, for a group that is not in the map, is the group whose forward pass came before its own. */
+  /** A group that is not in the map prefetches the group whose forward pass came before its own. */
   readonly backward: ReadonlyMap<GroupState, readonly GroupState[]>;
   /** Groups that are resharded after the forward pass and stay sharded in the backward pass. */
   readonly keptSharded: ReadonlySet<GroupState>;

@@ -57,19 +57,17 @@ export class RankSimulator {
   /** The state of the group of each wrapped module. */
   private readonly stateOf = new Map<number, GroupState>();
   /**
-   * True while ops read shards, false while they read unsharded parameters, and undefined after a group was unsharded
-   * again.
+   * True while ops read shards, false while they read unsharded parameters, and undefined after a group has been
+   * unsharded again.
    */
   private pointedToShards: boolean | undefined;
   /** Groups whose backward passes have no events in the trace. */
   private readonly unannounced = new Set<GroupState>();
   private readonly latestCall = new Map<number, number>();
-  /**
-   * Backward passes that begin once the passes that end at the same time have ended, and the casts of their gradients.
-   */
+  /** Backward passes that wait for others that end at the same time, and the casts of their gradients. */
   private readonly beginning: (() => void)[] = [];
   private readonly casting: (() => void)[] = [];
-  /** For each group, the gradients of the source that are not freed. */
+  /** For each group, the gradients of the source that are not freed yet. */
   private readonly unfreed: Set<number>[];
   private readonly steps: StepPasses;
   /** Set if FSDP units compute in different dtypes. */
@@ -386,7 +384,7 @@ export class RankSimulator {
   }
 
   /**
-   * Returns whether gradients are added to those of an earlier pass as in the run. This is so if FSDP keeps them
+   * Returns whether gradients are added to those of an earlier pass, as in the run. That is the case if FSDP keeps them
    * unreduced and in the same dtype.
    */
   private addsUnreduced(group: number): boolean {
@@ -398,7 +396,7 @@ export class RankSimulator {
   }
 
   /**
-   * Makes ops read unsharded parameters, except those of the optimizer, which read and write shards and sharded
+   * Makes ops read unsharded parameters. Ops of the optimizer are the exception: they read and write shards and sharded
    * gradients.
    */
   private pointToWeights(shards: boolean): void {

@@ -75,7 +75,7 @@ export class RankTrace {
     return this.live.has(storage);
   }
 
-  /** Makes `storage` the counterpart of storage `of` of the source from now on. */
+  /** From now on, uses `storage` as the counterpart of the source's storage `of`. */
   stand(storage: StorageIndex, of: number): void {
     this.storageFor[of] = storage;
   }
@@ -128,7 +128,7 @@ export class RankTrace {
     });
   }
 
-  /** Returns the counterparts of `tensors` of the source, without those whose storage has none. */
+  /** Returns the counterparts of the source's `tensors`, without tensors whose storage has no counterpart. */
   tensors(tensors: Int32Array, described: DescribedTensors): number[] {
     const here: number[] = [];
     for (const tensor of tensors) {

@@ -161,7 +161,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns a check of an object. Its message says what was expected in which field. */
+/** Returns a check of an object. Its message names the field and the expected value. */
 function objectOf(fields: Readonly<Record<string, Check>>): Check {
   return (value) => {
     if (!isObject(value)) return "an object";

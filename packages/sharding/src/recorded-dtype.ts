@@ -6,7 +6,9 @@ import { type ShardedUnit, shardedUnits } from "./sharded-units.js";
 import { elementBytes, type GroupPolicy, isFloatDtype, type ShardingPlan } from "./sharding-plan.js";
 import { usualWrap } from "./usual-wrap.js";
 
-/** The step as it was recorded in the dtype that a plan computes in, with the plan in the form that fits that run. */
+/**
+ * The recording of the step in the dtype that a plan computes in, with the plan in the form that fits that recording.
+ */
 interface RecordedForPlan {
   readonly dtype: string;
   readonly trace: Trace;
@@ -14,7 +16,7 @@ interface RecordedForPlan {
 }
 
 /**
- * The reason why a plan is simulated on the run in the parameters' own dtype, and the plan with the casts of the
+ * The reason why a plan is simulated on the run in the parameters' own dtype. The plan includes the casts of the
  * model's code that the other run shows.
  */
 interface PassedOver {
@@ -23,11 +25,11 @@ interface PassedOver {
 }
 
 /**
- * Returns the step as it was recorded in the dtype that all groups of the plan compute in, or in a dtype of the same
+ * Returns the recording of the step in the dtype that all groups of the plan compute in, or in a dtype of the same
  * size.
  *
  * It returns undefined if there is no such recording. If the plan needs a run in the parameters' own dtype, it returns
- * the reason instead. Such plans have groups of several dtypes, ignored parameters, or explicit casts.
+ * the reason instead. This applies to plans with groups of several dtypes, ignored parameters, or explicit casts.
  *
  * @throws RematError `SHARDING_PLAN` for impossible groups
  */
@@ -64,8 +66,8 @@ export function recordedForPlan(trace: Trace, given: ShardingPlan): RecordedForP
 }
 
 /**
- * Returns the plan with its lower dtype replaced by a recorded one of the same size, if its own was not recorded. A run
- * in `bfloat16` thus serves for `float16`.
+ * Returns the plan with its lower dtype replaced by a recorded one of the same size, if no recording in its own dtype
+ * exists. A run in `bfloat16` thus serves for `float16`.
  */
 function inRecordedDtype(trace: Trace, plan: ShardingPlan): ShardingPlan {
   const all = [plan, ...(plan.groups ?? [])].flatMap(({ mixedPrecision }) => mixedPrecision?.param ?? []);
@@ -97,7 +99,7 @@ function passedOver(dtype: string, own: string, reasons: readonly string[], ownC
   return `The step was recorded in ${own} and ${dtype}. The simulation uses the ${own} recording, because ${why}${shown}${without}.`;
 }
 
-/** Returns the dtype of the first weights in floating point. */
+/** Returns the dtype of the first floating-point weight. */
 function weightsDtype(trace: Trace): string | undefined {
   for (let i = 0; i < trace.weights.count; i++)
     for (const tensor of row(trace.weights.parameters, i)) {

@@ -20,8 +20,8 @@ export interface RecordedUpdates {
   /** For each storage, 1 if it is state of an optimizer or created in an update. */
   readonly isOptimizers: Uint8Array;
   /**
-   * True if the state exists when the run begins, or if there is no state at all. Runs are usually recorded after a
-   * first step.
+   * True if the optimizer's state exists when the run begins, or if there is no state at all. It usually exists,
+   * because runs are recorded after a first step.
    */
   readonly beginsWithState: boolean;
   /** Mean number of tensors of the parameter's shape that the optimizer keeps per parameter after the first update. */
@@ -149,8 +149,8 @@ class UpdateReader {
   }
 
   /**
-   * Returns the parameters among the inputs of an update. Each is paired with the next input of its shape that is
-   * neither a parameter nor the optimizer's.
+   * Returns the parameters among the inputs of an update. Each is paired with its gradient: the next input of its shape
+   * that is neither a parameter nor state of the optimizer.
    */
   private updated(reads: ReadonlySet<number>): readonly UpdatedParameter[] {
     const { trace, declared, declaredOn } = this;

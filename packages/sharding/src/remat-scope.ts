@@ -10,8 +10,8 @@ const names: readonly string[] = ["mode", "output_size_threshold", "layer_names"
 const expected = `RematScope(mode="full"), "activations", "larger_than" with output_size_threshold=1024, or "list_of_layers" with layer_names=["a", "b"]`;
 
 /**
- * Returns the scope for a text in Keras's own spelling, such as `RematScope(mode="larger_than",
- * output_size_threshold=2048)`, or undefined for another text.
+ * Returns the scope for a text in the syntax of Keras, such as
+ * `RematScope(mode="larger_than", output_size_threshold=2048)`, or undefined for any other text.
  *
  * @throws RematError `SHARDING_PLAN` for arguments that Keras does not know
  */
@@ -47,8 +47,8 @@ const wrong = (text: string): Error => planError(`cannot read ${JSON.stringify(t
 /**
  * Returns the modules that a scope around the whole model checkpoints, outermost first.
  *
- * `list_of_layers` takes the named layers. The other modes take layers, which are modules without modules inside.
- * `larger_than` takes those whose result has more elements than the threshold.
+ * `list_of_layers` takes the named layers. The other modes take all layers, that is, modules without modules inside.
+ * `larger_than` takes only layers whose result has more elements than the threshold.
  *
  * @param opsOf the forward ops of a call of a module, undefined if it does not run
  * @throws RematError `SHARDING_PLAN` for a layer that does not exist, and if no layer is left

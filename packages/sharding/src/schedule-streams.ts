@@ -56,10 +56,10 @@ export interface StreamSchedule {
 /**
  * Schedules the work of a simulated rank on its streams, in the order of FSDP2.
  *
- * All-gathers run beside compute, one after the other, and each starts when the one before was copied out. Compute
- * waits for the parameters it is about to use. Before it fills the buffer of a reduction, it waits for the reduction
- * before. At the end of the backward pass it waits for everything. Collectives take the time of rings ({@link ringMs}).
- * The host is assumed to be ahead of the device, and ops of the model take the times in `trace`.
+ * All-gathers run beside compute, one after the other. Each starts when the result of the previous one was copied out.
+ * Compute waits for the parameters it is about to use. Before it fills the buffer of a reduction, it waits for the
+ * previous reduction. At the end of the backward pass it waits for everything. Collectives take the time of rings
+ * ({@link ringMs}). The host is assumed to be ahead of the device. Ops of the model take the times in `trace`.
  *
  * @param trace the trace of the simulation, with runtimes
  * @example

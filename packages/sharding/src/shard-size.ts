@@ -1,8 +1,8 @@
 import { elementsOf } from "@remat/trace";
 
 /**
- * Returns the number of rows (dim 0) in a rank's shard. Every rank has the rounded-up share as long as rows remain, so
- * the last ranks may have fewer or none.
+ * Returns the number of rows (dim 0) in a rank's shard. Every rank gets the rounded-up share as long as rows remain, so
+ * the last ranks may have fewer rows or none.
  */
 export function shardRows(rows: number, worldSize: number, rank: number): number {
   const most = Math.ceil(rows / worldSize);
@@ -13,7 +13,7 @@ export function shardRows(rows: number, worldSize: number, rank: number): number
 export interface ShardSize {
   /** The number of elements that the rank owns. */
   readonly elements: number;
-  /** The number of elements of its shard with padding, which is that of rank 0. */
+  /** The number of elements of its shard with padding. It is the same on all ranks and equals rank 0's shard. */
   readonly paddedElements: number;
 }
 

@@ -45,7 +45,7 @@ export class ShardSizes {
     return this.isOptimizers(storage) ? this.optimizersBytes(storage) : undefined;
   }
 
-  /** Returns whether the optimizer keeps `storage` as a shard, which is so if it has the shape of a parameter. */
+  /** Returns whether the optimizer keeps `storage` as a shard. It does if the storage has the shape of a parameter. */
   isOptimizers(storage: StorageIndex): boolean {
     const tensor = this.roles.firstTensor[storage];
     if (this.roles.isOptimizers[storage] === 0 || tensor < 0) return false;

@@ -7,11 +7,11 @@ import { checkShardingPlan } from "./sharding-plan.js";
 import { storageRoles } from "./storage-roles.js";
 
 /**
- * Returns the run with parameters, gradients and optimizer states in the sizes of rank 0's shards, of `worldSize`
+ * Returns the run with parameters, gradients and optimizer states in the sizes of rank 0's shards among `worldSize`
  * ranks, as in {@link simulateFsdp}.
  *
- * The ops and buffers of FSDP are left out. The ops are therefore those of the run, and a plan for the result also fits
- * the run.
+ * FSDP's own ops and buffers are left out. The result therefore has the same ops as the run, and a plan for it also
+ * fits the run.
  *
  * @throws RematError `SHARDING_PLAN`
  * @example

@@ -4,16 +4,17 @@ import { type GroupPolicy, planError, type ShardingPlan } from "./sharding-plan.
 
 /** One call of `fully_shard`. */
 export interface ShardedUnit {
-  /** The numbers of the modules that are sharded as one, lowest first. */
+  /** The numbers of the modules that are sharded together, lowest first. */
   readonly modules: readonly number[];
   readonly policy: GroupPolicy;
 }
 
 /**
- * Returns the calls of `fully_shard` for a plan, the root's first. If several calls name a module, the last one counts.
+ * Returns the calls of `fully_shard` for a plan, beginning with the root's. If several calls name a module, the last
+ * one counts.
  *
- * @throws RematError `SHARDING_PLAN` for a pattern that matches no module, a module that is both in a group of several
- * and named by itself, and a module inside another of its group
+ * @throws RematError `SHARDING_PLAN` for a pattern that matches no module, for a module that is both in a group of
+ * several and named by itself, or for a module inside another module of its group
  */
 export function shardedUnits(
   trace: Trace,
@@ -69,7 +70,10 @@ export function shardedUnits(
   );
 }
 
-/** Refuses a group with a module and one inside it, because `fully_shard` would silently leave out the inner one. */
+/**
+ * Rejects a group with a module and another module inside it, because `fully_shard` would silently leave out the inner
+ * one.
+ */
 function refuseNested(trace: Trace, modules: readonly number[]): void {
   const names = modules.map((module) => trace.modules[module].fqn);
   for (const outer of names) {
@@ -89,7 +93,7 @@ function policyWith({ reshardAfterForward, mixedPrecision }: GroupPolicy, policy
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined));
 }
 
-/** Returns a policy without `output`, which in a plan's own policy applies to the root only. */
+/** Returns a policy without `output`, which applies only to the root if it is in the plan's own policy. */
 function withoutOutput({ mixedPrecision, ...policy }: GroupPolicy): GroupPolicy {
   if (mixedPrecision === undefined) return policy;
   const { output: _output, ...casts } = mixedPrecision;

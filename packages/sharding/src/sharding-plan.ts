@@ -7,7 +7,10 @@ export interface MixedPrecision {
   readonly param?: string;
   /** The dtype in which gradients are reduced. By default the gradients' own. */
   readonly reduce?: string;
-  /** The dtype to which the outputs of the wrapped modules are cast. In the plan's own policy, those of the root. */
+  /**
+   * The dtype to which the outputs of the wrapped modules are cast. In the plan's own policy, it applies to the outputs
+   * of the root.
+   */
   readonly output?: string;
   /**
    * Casts that the model's code makes itself, such as `self.output(h).float()`. The outputs of these modules (names or
@@ -28,11 +31,11 @@ export interface GroupPolicy {
   readonly mixedPrecision?: MixedPrecision;
 }
 
-/** Calls of `fully_shard` that differ from the plan's own policy, or that shard several modules as one. */
+/** Calls of `fully_shard` with arguments that differ from the plan's own policy, or with several modules. */
 export interface ShardingGroup extends GroupPolicy {
   /** Names or patterns, as in {@link ShardingPlan.wrap}. `""` is the root. */
   readonly modules: readonly string[];
-  /** True if all of them are one group, as in `fully_shard([a, b])`. By default each is a group by itself. */
+  /** True if all these modules are one group, as in `fully_shard([a, b])`. By default each is a group by itself. */
   readonly together?: boolean;
 }
 
@@ -49,19 +52,21 @@ export interface RematScope {
  * Modules that run under non-reentrant `torch.utils.checkpoint`. For TensorFlow.js, modules that run as if they did.
  */
 export interface CheckpointedModules {
-  /** Names or patterns, as in {@link ShardingPlan.wrap}. Empty if a scope is given, or for the blocks that repeat. */
+  /**
+   * Names or patterns, as in {@link ShardingPlan.wrap}. Empty if a scope is given, or to select all repeated blocks.
+   */
   readonly modules: readonly string[];
   /** The scope of Keras around the model, which selects the modules. */
   readonly scope?: RematScope;
   /**
    * The ops that selective checkpointing saves in each call. An entry is an op's name (`aten.mm.default`, `mm`), `mm#0`
-   * for the first of that name in a call, `mm%2` for every second one, or a policy of JAX (`dots_saveable`). By default
-   * nothing is saved, which is full checkpointing.
+   * for the first op of that name in a call, `mm%2` for every second one, or a policy of JAX (`dots_saveable`). By
+   * default nothing is saved, which is full checkpointing.
    */
   readonly save?: readonly string[];
   /**
-   * The parts of each call that are recomputed, instead of the whole, as positions among its ops. Policies of `remat
-   * plan` use them. Sharded modules cannot have parts.
+   * The parts of each call that are recomputed, instead of the whole call, as positions among its ops. Policies of
+   * `remat plan` use parts. Sharded modules cannot have them.
    */
   readonly parts?: readonly (readonly [begin: number, end: number, kept?: readonly number[]])[];
 }
@@ -89,7 +94,7 @@ export interface ShardingPlan extends GroupPolicy {
   readonly bucketBytes?: number;
   /** True if the gradients of `strategy` are views of their buckets. By default false. */
   readonly gradientAsBucketView?: boolean;
-  /** The number of ranks with the same shard under HSDP, a divisor of `worldSize`. By default 1. */
+  /** The number of ranks that have the same shard under HSDP. It divides `worldSize`. By default 1. */
   readonly replicas?: number;
   /**
    * True if shards, their gradients and optimizer states are on the CPU. If the run itself was on the CPU, they are on
@@ -146,14 +151,14 @@ export interface ShardingPlan extends GroupPolicy {
   readonly storedDtype?: string;
   /**
    * The casts of the model's code to float32 if its inputs are in a lower dtype. By default, code that normalizes by
-   * single ops is assumed to cast for that and for its softmax, as the code of Llama and T5 does. The casts of PyTorch
-   * itself are known.
+   * single ops is assumed to cast for the normalization and for its softmax, as the code of Llama and T5 does. The
+   * casts of PyTorch itself are known.
    */
   readonly ownCasts?: readonly OwnCast[];
   /**
-   * True if each module of a group runs the group's forward hooks, as under `FSDPMemTracker` of PyTorch 2.13. Its
-   * tracking frees and all-gathers parameters in between that FSDP alone keeps. By default the prediction is for FSDP
-   * alone.
+   * True if each module of a group runs the group's forward hooks, as under `FSDPMemTracker` of PyTorch 2.13. Between
+   * these modules, parameters are then freed and all-gathered again, although FSDP alone keeps them. By default the
+   * prediction is for FSDP alone.
    */
   readonly asTracked?: boolean;
 }
@@ -167,8 +172,8 @@ export function shardRanks({ worldSize, replicas = 1 }: Pick<ShardingPlan, "worl
 }
 
 /**
- * Returns which of the shards the plan's rank has. Under HSDP, consecutive ranks shard and ranks further apart
- * replicate.
+ * Returns the index of the shard that the plan's rank has. Under HSDP, consecutive ranks have different shards, and
+ * ranks further apart have replicas.
  */
 export function shardRank(plan: Pick<ShardingPlan, "worldSize" | "replicas" | "rank">): number {
   return (plan.rank ?? 0) % shardRanks(plan);
@@ -178,7 +183,7 @@ export function shardRank(plan: Pick<ShardingPlan, "worldSize" | "replicas" | "r
 const mostRanks = 2 ** 20;
 
 /**
- * Refuses a plan that is inconsistent in itself.
+ * Rejects a plan that contradicts itself.
  *
  * @throws RematError `SHARDING_PLAN`
  */

@@ -30,7 +30,7 @@ export interface FsdpSimulation {
   readonly work: readonly StreamWork[];
   /** The number of steps in the run. */
   readonly steps: number;
-  /** The bytes that the rank receives from others per step, as a mean over the steps of the run. */
+  /** The mean number of bytes that the rank receives from others per step of the run. */
   readonly communication: Communication;
   /** A tracker that has read the trace. Its statistics by module are those of the last iteration. */
   readonly tracker: FSDPMemTracker;
@@ -41,11 +41,11 @@ export interface FsdpSimulation {
  *
  * It follows PyTorch's FSDP2 event by event: shards with padding, all-gathers and their buffers, prefetching, reduction
  * in the reduction dtype, sharded gradients and optimizer states, lower precision and offload. Modules are checkpointed
- * as the plan says, or as recorded. If the step was also recorded in the dtype of the plan (`recordedIn`), that
- * recording is used.
+ * according to the plan, or as recorded if it does not set this. If the step was also recorded in the dtype of the plan
+ * (`recordedIn`), that recording is used.
  *
  * Without such a recording some facts are unknown: casts in the model's own code (state them as `explicitCasts`), and
- * kernels that another dtype would use. Optimizer states that do not have their parameter's shape stay whole.
+ * kernels that another dtype would use. An optimizer state is sharded only if it has the shape of its parameter.
  *
  * @param runs the checkpointed runs of `trace`, to share between several plans. Default: created for this call
  * @throws RematError `SHARDING_PLAN`, the errors of {@link CheckpointedRun.under}, `TRACE_SHARDED`,
@@ -97,7 +97,7 @@ function simulateOn({ run: runs, plan: told, notes }: RunForPlan, given: Shardin
   };
 }
 
-/** Refuses a run of one rank of several, which already shows that rank's memory. */
+/** Rejects a run of one rank of several, because it already shows that rank's memory. */
 function requireOneProcess(trace: Trace): void {
   const collective = trace.strings.find(
     (name, id) => /^(fsdp|c10d|_c10d_functional)\./.test(name) && trace.ops.name.includes(id),

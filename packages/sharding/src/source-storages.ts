@@ -16,7 +16,7 @@ export interface SourceRun {
   readonly out: RankTrace;
 }
 
-/** Maps the storages of the unsharded run to the rank, with their sizes, devices and categories. */
+/** Maps the storages of the unsharded run to storages of the rank, with their sizes, devices and categories. */
 export class SourceStorages {
   private readonly trace: Trace;
   private readonly plan: ShardingPlan;
@@ -73,7 +73,9 @@ export class SourceStorages {
     return this.own[storage];
   }
 
-  /** Returns the shape of a tensor on the rank, which is that of a shard if the optimizer works on one. */
+  /**
+   * Returns the shape of a tensor on the rank: the shape of the shard for a tensor that the optimizer uses as a shard.
+   */
   shapeOf(tensor: TensorIndex): readonly number[] {
     const shape = this.trace.tensorShape(tensor);
     if (!this.sizes.isOptimizers(this.trace.tensors.storage[tensor])) return shape;

@@ -1,6 +1,6 @@
 /**
- * The moments around FSDP's hooks of a module at which memory is measured. At `…Checkpointed` moments the forward pass
- * is recomputed for checkpointing.
+ * The moments, around FSDP's hooks of a module, at which memory is measured. At `…Checkpointed` moments, the forward
+ * pass is recomputed for checkpointing.
  */
 export type FsdpModuleState =
   | "beforePreForward"

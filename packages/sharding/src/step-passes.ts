@@ -2,8 +2,8 @@ import { readMemoryEvents } from "@remat/memory";
 import { Category, EventKind, type OpIndex, Phase, type Trace } from "@remat/trace";
 
 /**
- * Tells which backward pass of a step an op is in. After the last one comes an update, or nothing, before the model
- * runs again.
+ * Finds the backward pass of a step that an op is in. After the last backward pass, there is an update or nothing
+ * before the model runs again.
  *
  * @internal
  */
@@ -41,7 +41,7 @@ export class StepPasses {
     this.areStepsBefore = made === undefined ? this.steps === 1 : made === "before";
   }
 
-  /** True if the first step follows others, because its optimizer has its states already or keeps none. */
+  /** True if the first step is assumed to follow others, because its optimizer already has its states or keeps none. */
   readonly areStepsBefore: boolean;
 
   isLastBackward(op: OpIndex): boolean {

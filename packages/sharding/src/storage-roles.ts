@@ -4,18 +4,18 @@ import { Category, EventKind, elementsOf, type OpIndex, Phase, row, type Storage
 import { getOrInsert } from "./get-or-insert.js";
 import type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
 
-/** The parameter that a storage becomes the gradient of. */
+/** The parameter whose gradient a storage becomes. */
 export interface GradientOf {
   readonly group: number;
   readonly parameter: GroupParameter;
-  /** True if it is added to the gradient of an earlier backward pass, which is already the parameter's gradient. */
+  /** True if the storage is added to the parameter's gradient from an earlier backward pass. */
   readonly isAdded?: boolean;
 }
 
 /** The roles of storages of the unsharded trace that FSDP treats specially. */
 export interface StorageRoles {
   readonly gradients: ReadonlyMap<number, GradientOf>;
-  /** Ops that add a gradient in place to that of an earlier backward pass, with the group of the gradient. */
+  /** Ops that add a gradient in place to the gradient of an earlier backward pass, with the group of the gradient. */
   readonly additions: ReadonlyMap<number, number>;
   /** 1 for a parameter at the start of the run, which FSDP shards. */
   readonly isParameter: Uint8Array;
@@ -91,8 +91,8 @@ export function storageRoles(trace: Trace, groups: readonly ParameterGroup[], ro
 }
 
 /**
- * Returns the gradients that the backward pass adds in place to earlier ones, by storage: the storage each is added to,
- * and the op.
+ * Returns the gradients that the backward pass adds in place to earlier gradients, by storage. Each has the storage to
+ * which it is added, and the op.
  */
 function addedGradients(trace: Trace): ReadonlyMap<number, { readonly to: number; readonly op: number }> {
   const { ops, tensors } = trace;
@@ -169,8 +169,9 @@ class ParametersOfGroup {
 }
 
 /**
- * Finds the parameter of each gradient. It has the same shape and no gradient in this iteration yet. The innermost
- * group around the op that created the gradient comes first, and in it the modules around that op.
+ * Finds the parameter of each gradient: a parameter of the same shape that has no gradient in this iteration yet. It
+ * searches first the innermost group around the op that created the gradient, and in that group first the modules
+ * around the op.
  */
 class GradientMatcher {
   readonly gradients = new Map<number, GradientOf>();

@@ -15,7 +15,7 @@ import type { StorageDtypes } from "./storage-dtypes.js";
 import type { StorageRoles } from "./storage-roles.js";
 
 /**
- * Follows the casts of FSDP units: of their inputs and outputs, and of the gradients of those.
+ * Follows the casts of FSDP units: casts of their inputs and outputs, and of the gradients of both.
  *
  * @internal
  */
@@ -59,7 +59,7 @@ export class UnitCasts {
       if (this.dtypes.isWide(tensor)) this.dtypes.lowInside[trace.tensors.storage[tensor]] = 1;
   }
 
-  /** Notes the inputs of an FSDP unit in a wider dtype, which it casts. */
+  /** Records the inputs that an FSDP unit gets in a wider dtype and casts. */
   private castGiven(module: ModuleIndex, tensors: Int32Array): void {
     for (const tensor of tensors) {
       const storage = this.trace.tensors.storage[tensor];
@@ -114,7 +114,9 @@ export class UnitCasts {
     return false;
   }
 
-  /** Returns whether an op reads a storage in the lower dtype, if only some modules compute in it. */
+  /**
+   * Returns whether an op reads a storage in the lower dtype, in a plan where only some modules compute in that dtype.
+   */
   isReadLow(storage: StorageIndex, op: OpIndex, phase: number, castModule: number): boolean {
     const { trace, scope } = this;
     if (this.dtypes.lowInside[storage] === 1) return true;

@@ -4,9 +4,9 @@ import { parameterGroups } from "./parameter-groups.js";
 import { shardedUnits } from "./sharded-units.js";
 
 /**
- * Returns the default patterns for wrapping. Each of the blocks that repeat is wrapped by itself. If there are none, or
- * if they share a parameter with other modules, each outermost module is wrapped. If those share a parameter too, only
- * the root is wrapped.
+ * Returns the default patterns for wrapping. Each repeated block is wrapped by itself. If there are none, or if they
+ * share a parameter with other modules, each outermost module is wrapped. If these also share a parameter, only the
+ * root is wrapped.
  *
  * @throws RematError `SHARDING_PLAN` for a trace without modules
  * @example

@@ -14,10 +14,11 @@ import { type RecordedUpdates, recordedUpdates } from "./recorded-updates.js";
 import { elementBytes, isFloatDtype } from "./sharding-plan.js";
 
 /**
- * Returns a PyTorch run as it would be with another optimizer, which updates the same parameters at the same times.
+ * Returns a PyTorch run as it would be with another optimizer that updates the same parameters at the same times.
  *
- * The state, temporaries and ops of the recorded optimizer are left out. The state of the new one is added, at the
- * start or at the first update, like the recorded one. For the run's own optimizer it returns the run itself.
+ * The state, temporaries and ops of the recorded optimizer are left out. The state of the new optimizer is added when
+ * the recorded state was created: at the start or at the first update. For the run's own optimizer it returns the run
+ * itself.
  *
  * @throws RematError `TRACE_OPTIMIZER` for an unknown optimizer, for one that does not fit the run, or for a run
  * without an update
@@ -46,8 +47,8 @@ export function withOptimizer(trace: Trace, name: string): Trace {
 }
 
 /**
- * Returns the reason why a recorded run cannot be predicted with an optimizer of that name. If it returns undefined,
- * the recorded steps still decide.
+ * Returns the reason why a recorded run cannot be predicted with an optimizer of that name. Undefined does not mean
+ * that it can: {@link withOptimizer} can still reject the optimizer because of the recorded updates.
  */
 export function refusesRecordedOptimizer(
   name: string,

@@ -1,9 +1,9 @@
 import type { GroupParameter } from "./parameter-groups.js";
 
 /**
- * Returns the rank that updates each parameter, as PyTorch's `ZeroRedundancyOptimizer` assigns whole parameters. The
- * largest parameter goes first, each to the rank with the fewest elements so far. A trace does not show the optimizer's
- * parameter groups, so one group in the order of the model is assumed.
+ * Returns the rank that updates each parameter. As in PyTorch's `ZeroRedundancyOptimizer`, ranks get whole parameters.
+ * The largest parameter is assigned first, and each goes to the rank with the fewest elements so far. A trace does not
+ * show the optimizer's parameter groups, so one group in the order of the model is assumed.
  *
  * Source: `_partition_parameters` of `torch/distributed/optim/zero_redundancy_optimizer.py` of PyTorch 2.13.
  */

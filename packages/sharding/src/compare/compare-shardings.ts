@@ -28,7 +28,7 @@ export interface NamedSharding {
   readonly name: string;
   readonly plan?: ShardingPlan;
   readonly checkpoint?: readonly CheckpointedModules[];
-  /** The plan that the executor for TensorFlow.js follows, instead of `checkpoint`, for a run of TensorFlow.js. */
+  /** For a run of TensorFlow.js: the plan that its executor follows, instead of `checkpoint`. */
   readonly followed?: Plan;
 }
 
@@ -39,7 +39,7 @@ export interface ShardingOutcome {
   readonly plan: ShardingPlan | undefined;
   /** Peak memory of the rank's device, in bytes. */
   readonly peakBytes: number;
-  /** Bytes in use at the peak. */
+  /** Bytes in use at the peak, by category. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
   /** Peak bytes of other devices by name, such as the host under offload, each at its own peak. */
   readonly elsewhere: ReadonlyMap<string, number>;
@@ -49,7 +49,7 @@ export interface ShardingOutcome {
   readonly time: StepTime | undefined;
   /** Assumptions about facts that the run does not show. */
   readonly assumptions: readonly string[];
-  /** How parameters are sharded. Left out on one device, and if each rank has all of them. */
+  /** How parameters are sharded. Left out on one device, and if each rank has all parameters. */
   readonly sharded?: ShardedParameters;
 }
 
@@ -91,8 +91,8 @@ export interface ShardingComparison {
   /** The memory of a rank's device, or undefined if unknown. */
   readonly memoryBytes: number | undefined;
   /**
-   * The fastest of the alternatives that fit, or the one that receives least if ops have no times. If none fits, or the
-   * memory of the device is unknown, the one with the smallest peak.
+   * The fastest alternative that fits. If ops have no times, it is the alternative that fits and receives the fewest
+   * bytes. If none fits, or the memory of the device is unknown, it is the alternative with the smallest peak.
    */
   readonly best: ShardingOutcome;
   /** The criterion by which `best` was chosen. */
@@ -114,10 +114,10 @@ export interface CompareShardingsOptions {
 }
 
 /**
- * Returns the outcomes of several sharding plans for one rank, and which is best.
+ * Returns the outcomes of several sharding plans for one rank, and the best of them.
  *
  * @param trace the run, with estimated times if the outcomes should include times
- * @throws RematError as `simulateFsdp` does; the message begins with the name of the plan that does not fit the model
+ * @throws RematError as `simulateFsdp` does; the message begins with the name of the plan that does not match the model
  * @example
  * compareShardings(trace, [{ name: "8 ranks", plan: { worldSize: 8 } }], { memoryBytes: 80 * 2 ** 30 }).best.name;
  */
@@ -290,7 +290,7 @@ export function receivedBytes({ allGatherBytes, reduceScatterBytes, allReduceByt
   return allGatherBytes + reduceScatterBytes + allReduceBytes;
 }
 
-/** Returns the item with the least first number. The next number decides ties. */
+/** Returns the item with the smallest first number. If first numbers are equal, the next number decides. */
 function least<T>(items: readonly T[], of: (item: T) => readonly number[]): T {
   return items.reduce((best, item) => {
     const [a, b] = [of(item), of(best)];

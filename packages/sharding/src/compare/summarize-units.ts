@@ -14,7 +14,7 @@ export interface GatheredSpan {
   readonly to: string;
 }
 
-/** An FSDP unit on a rank: modules that are all-gathered and resharded as one. */
+/** An FSDP unit on a rank: modules that are all-gathered and resharded together. */
 export interface UnitSummary {
   /** The names of the unit's modules. */
   readonly modules: readonly string[];
