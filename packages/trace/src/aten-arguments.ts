@@ -32,11 +32,11 @@ export interface AtenArguments {
 /**
  * Returns the arguments and the result of an op of a PyTorch trace, in the structure of its ATen schema.
  *
- * The trace stores them as the op's attributes `{args, kwargs?, out?}`. There, `"%3"` stands for a tensor: input 3 of
- * the op in `args` and `kwargs`, output 3 in `out`. Inputs are numbered in the order of the arguments: positional
- * before keyword arguments, nested lists in place, and a tensor passed twice appears twice. Outputs are numbered in the
- * same way. A `\\` is put before a string that itself begins with `%` or `\\`. Non-finite numbers are `"\\inf"`,
- * `"\\-inf"` and `"\\nan"`. `out` is left out if it is a single tensor.
+ * The trace stores them as the op's attributes `{args, kwargs?, out?}`. `"%3"` stands for a tensor: input 3 of the op
+ * in `args` and `kwargs`, output 3 in `out`. Inputs are numbered in the order of the arguments: positional before
+ * keyword arguments, and nested lists in place. A tensor passed twice has two numbers. Outputs are numbered in the same
+ * way. A string that begins with `%` or `\\` has another `\\` in front. Non-finite numbers are `"\\inf"`, `"\\-inf"`
+ * and `"\\nan"`. `out` is left out if it is a single tensor.
  *
  * @example
  * const { args, kwargs } = atenArguments(trace, op); // aten.addmm.default
@@ -53,8 +53,8 @@ export function atenArguments(trace: Trace, op: OpIndex): AtenArguments {
 }
 
 /**
- * Encodes the call of an ATen op: returns the attributes for `TraceBuilder.op`, and the inputs and outputs that go with
- * them. This is the inverse of {@link atenArguments}.
+ * Encodes the call of an ATen op. Returns the attributes, inputs and outputs for `TraceBuilder.op`. This is the inverse
+ * of {@link atenArguments}.
  */
 export function encodeAtenArguments(call: AtenArguments): {
   readonly attributes: Readonly<Record<string, unknown>>;

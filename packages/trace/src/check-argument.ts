@@ -6,7 +6,7 @@ import { RematError } from "./remat-error.js";
  * @param isRight whether the argument is valid
  * @param name the argument's name as the caller knows it: `memoryOf's option 'limit'`
  * @param found the value that was passed
- * @param expected a description of valid values that ends with an example, so that the reader knows what to do next
+ * @param expected a description of valid values that ends with an example
  * @throws RematError `ARGUMENT`
  * @example
  * checkArgument(typeof step === "function", "record's step", step, "a function that takes one, such as () => model.trainOnBatch(x, y)");
@@ -33,7 +33,7 @@ export function checkCallOptions(call: string, options: unknown, checks: OptionC
 }
 
 /**
- * Checks that a call knows all options it was given. Otherwise a misspelled option would be ignored silently.
+ * Checks that a call supports all options passed to it. Otherwise a misspelled option would be ignored silently.
  *
  * @throws RematError `ARGUMENT`
  */
@@ -47,7 +47,7 @@ export function checkOptionNames(call: string, options: object, known: readonly 
   );
 }
 
-/** Returns a check whether a value is a whole number of at least `least`. */
+/** Returns a function that checks whether a value is a whole number of at least `least`. */
 export const isWholeFrom =
   (least: number) =>
   (value: unknown): boolean =>

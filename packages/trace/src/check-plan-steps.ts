@@ -3,8 +3,8 @@ import { PlanFieldError } from "./plan-fields.js";
 import { formatPlanOp } from "./plan-op.js";
 
 /**
- * Checks that a plan can be followed: every op runs before it is recomputed, a value is made before it is freed or
- * offloaded, and a value is reloaded only if it was offloaded and is not on the device.
+ * Checks that a plan can be followed. Every op runs before it is recomputed. A value is created before it is freed or
+ * offloaded. A value is reloaded only if it was offloaded and is not on the device.
  *
  * @throws PlanFieldError
  * @internal
@@ -34,7 +34,7 @@ export function checkPlanSteps({ ops, steps, origin }: Plan): void {
     throw new PlanFieldError("steps", "every op to run", `no run of op ${missing} (${formatPlanOp(ops[missing])})`);
 }
 
-/** Tracks which offloaded values are on the device at the moment. All of them are in host memory. */
+/** Tracks which offloaded values are also on the device at the moment. All offloaded values are in host memory. */
 class MovedValues {
   private readonly isOnDevice = new Map<string, { isThere: boolean }>();
   private readonly ofOp = new Map<number, { isThere: boolean }[]>();

@@ -2,9 +2,9 @@ import type { Trace } from "./trace.js";
 import { Phase } from "./vocabulary.js";
 
 /**
- * Counts the ops of a trace that are kernel calls replayed by an executor because their results had been evicted. They
- * belong to manually checkpointed blocks, or follow a plan. Ops that a gradient function recomputes do not count, and
- * neither do ops that another framework than TensorFlow.js runs again: those are ordinary ops.
+ * Counts the ops of a trace that an executor replayed because their results had been evicted. They belong to manually
+ * checkpointed blocks, or follow a plan. Ops that a gradient function recomputes are ordinary ops and do not count.
+ * Neither do recomputed ops of a framework other than TensorFlow.js.
  */
 export function countReplayedOps({ header, ops }: Trace): number {
   if (header.framework !== "tfjs") return 0;

@@ -1,8 +1,8 @@
 let table: Int32Array | undefined;
 
 /**
- * Returns the CRC-32 of gzip and zip (RFC 1952, section 8) for `bytes`, continuing from `checksum`, the checksum of the
- * bytes before them. @internal
+ * Returns the CRC-32 of gzip and zip (RFC 1952, section 8) for `bytes`. `checksum` is the checksum of the bytes before
+ * them. @internal
  */
 export function crc32(bytes: Uint8Array, checksum = 0): number {
   table ??= makeTable();

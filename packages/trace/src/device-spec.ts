@@ -2,7 +2,10 @@
 export interface DeviceNetwork {
   /** Devices per node. */
   readonly perNode: number;
-  /** Bandwidth from one device to others in its node, in GB/s (1e9 bytes per second), while it receives as much. */
+  /**
+   * Bandwidth from one device to others in its node, in each direction at the same time, in GB/s (1e9 bytes per
+   * second).
+   */
   readonly nodeGBps: number;
   /** Bandwidth from one device to devices in other nodes, in GB/s. */
   readonly betweenGBps: number;
@@ -34,7 +37,7 @@ export interface DeviceSpec {
   /** Price of one device per hour, in any currency, if given. */
   readonly pricePerHour?: number;
   /**
-   * For a CPU: whether TensorFlow uses oneDNN, which does not materialize the patches of convolutions. Left out if
+   * For a CPU: whether TensorFlow uses oneDNN, which computes convolutions without a copy of their patches. Left out if
    * unknown.
    */
   readonly oneDnn?: boolean;

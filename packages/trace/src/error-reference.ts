@@ -1,7 +1,7 @@
 /** The meaning of an error code, and how to fix the error. */
 export interface ErrorEntry {
   readonly meaning: string;
-  /** Begins with what to do first. */
+  /** The fix. It begins with the first thing to do. */
   readonly cure: string;
 }
 

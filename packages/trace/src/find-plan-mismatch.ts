@@ -10,15 +10,15 @@ export interface PlanMismatch {
   readonly op: number;
   /** The planned op, or undefined if the plan has no more ops. */
   readonly planned: PlanOp | undefined;
-  /** The op of the run, which is an `Occurrence` if the run is a trace, or undefined if the run has no more ops. */
+  /** The op of the run. It is an `Occurrence` if the run is a trace, and undefined if the run has no more ops. */
   readonly found: OpSignature | undefined;
   /** The gradients of the plan and of the run, if they differ. Undefined stands for TensorFlow.js's own gradients. */
   readonly gradients?: { readonly planned: FasterGradients | undefined; readonly found: FasterGradients | undefined };
 }
 
 /**
- * Finds the first op where a plan does not match a trace. Returns undefined if it matches. Modules may be numbered
- * differently, as long as each planned name always corresponds to the same name in the trace. Libraries number layers
+ * Finds the first op where a plan does not match a trace. Returns undefined if it matches. Names of modules may contain
+ * other numbers, as long as each planned name always corresponds to the same name in the trace. Libraries number layers
  * in the order in which a process creates them.
  *
  * @example
@@ -46,7 +46,7 @@ class Renaming {
   private readonly found = new Map<string, string>();
   private readonly planned = new Map<string, string>();
 
-  /** Returns a planned op under the module name of `other`, if that name can correspond to its own. */
+  /** Returns a planned op with the module name of `other`, if that name can correspond to its own. */
   of(planned: Occurrence, other: Occurrence): Occurrence {
     const [from, to] = [planned.module, other.module];
     if (from === undefined || to === undefined) return planned;

@@ -5,7 +5,7 @@ import { EventKind, FsdpHook, Phase } from "./vocabulary.js";
 /**
  * Returns the forward ops of each module call in the order in which they ran. These are the ops that run again if the
  * call is recomputed. FSDP all-gathers the weights of a module before `forward` begins. A second run of `forward` does
- * not repeat those ops, so they are left out although they belong to the call.
+ * not repeat the ops of the all-gather, so they are left out although they belong to the call.
  *
  * @example
  * forwardOpsByCall(trace)[call].map((op) => trace.opName(op)); // ["aten.t.default", "aten.addmm.default"]

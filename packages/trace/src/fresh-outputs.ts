@@ -1,7 +1,10 @@
 import { type OpIndex, type StorageIndex, storageIndex, type TensorIndex, tensorIndex } from "./index-types.js";
 import { row, type Trace } from "./trace.js";
 
-/** The outputs of an op, and the storages allocated just before it, that the op's own record can define. @internal */
+/**
+ * The outputs of an op, and the storages allocated just before it, as far as the op's own record can define them.
+ * @internal
+ */
 export interface FreshOutputs {
   /** Outputs from this tensor on are defined in the op's record. Earlier tensors are defined before it. */
   readonly firstTensor: TensorIndex;

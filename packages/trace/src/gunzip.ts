@@ -3,8 +3,7 @@ import { crc32 } from "./crc32.js";
 
 const trailerBytes = 8;
 /**
- * Size of the compressed pieces. The decompressed data of a piece, up to a thousand times as large, is in memory at
- * once.
+ * Size of the compressed pieces. All decompressed data of a piece, up to a thousand times as much, is in memory at once.
  */
 const mostChunkBytes = 1 << 14;
 
@@ -70,9 +69,9 @@ function lastBytes(chunks: readonly Uint8Array[], count: number): Uint8Array {
 }
 
 /**
- * Returns whether the compressed data ends where a complete trailer begins. This is so if the bytes after the data do
- * not change the data and are read as another file's header. (A code that is cut off would continue differently with
- * zeros and with ones.)
+ * Returns whether the compressed data ends exactly before the trailer. To test this, bytes are appended: they must not
+ * change the decompressed data, and must be read as the header of another file. (A code that is cut off would continue
+ * differently with zeros and with ones.)
  */
 function endsBeforeTrailer(chunks: readonly Uint8Array[], checksum: number, length: number): boolean {
   const data: Uint8Array[] = [];

@@ -1,4 +1,4 @@
-/** Makes the indices of different things distinct types. Exists only at compile time. */
+/** Gives indices of different things distinct types. Exists only at compile time. */
 declare const indexOf: unique symbol;
 
 /**
@@ -35,8 +35,8 @@ export function newIndexColumn<I extends number>(length: number, fill = 0): Inde
 }
 
 /**
- * Returns a number as the index of an op: for the start of a loop, for sums, and for numbers from a file or an event.
- * Indices that come from a trace have this type already.
+ * Returns a number as the index of an op. Use it for the start of a loop, for sums, and for numbers from a file or an
+ * event. Indices that come from a trace already have this type.
  *
  * @example
  * for (let op = opIndex(0); op < trace.ops.count; op++) console.log(trace.opName(op));

@@ -19,13 +19,13 @@ export interface MemoryFailure {
   readonly cause: FailureCause;
   /** The error message, in one line. */
   readonly message?: string;
-  /** The size of the largest single request, in bytes, if known. */
+  /** The size of the largest single memory request, in bytes, if known. */
   readonly askedBytes?: number;
   /** The kernel that was running. */
   readonly op?: string;
   /** The user's source line that was running, as `file:line:column`. */
   readonly line?: string;
-  /** The number of steps completed before. */
+  /** The number of steps completed before the failure. */
   readonly stepsBefore?: number;
   /** Growth of the memory in use per step, in bytes, or 0 if it did not grow. Left out if there were too few steps. */
   readonly bytesPerStep?: number;

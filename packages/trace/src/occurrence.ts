@@ -10,20 +10,21 @@ export interface OpSignature {
 }
 
 /**
- * Identifies an op so that it can be found in another run of the same model (rule T9): its signature and its position.
+ * The signature and position of an op, which identify it in another run of the same model (rule T9 of
+ * `ARCHITECTURE.md`).
  */
 export interface Occurrence extends OpSignature {
   /** Fully qualified name of the innermost module, or undefined outside of every module. */
   readonly module: string | undefined;
-  /** How many calls of that module came before, or 0 outside of modules. */
+  /** Number of earlier calls of that module, or 0 outside of modules. */
   readonly call: number;
-  /** How many ops of this kernel came before in the same call and phase. */
+  /** Number of earlier ops of this kernel in the same call and phase. */
   readonly ordinal: number;
 }
 
 /**
  * Formats an occurrence, or the signature of an op, for people. Ambiguous names are quoted as in JSON, so that
- * different ops read differently. Nothing parses this text.
+ * different ops have different texts. No code parses this text.
  *
  * @example
  * formatOccurrence(opOccurrences(trace)[7]); // "layers.0.attention[0] forward BatchMatMul 1: float32[8,12,1024,64]"
@@ -67,7 +68,7 @@ function isPlaced(op: Occurrence | OpSignature): op is Occurrence {
   return "ordinal" in op;
 }
 
-/** Names that read as one word and cannot be mistaken: without spaces, brackets, quotes or invisible characters. */
+/** Names that need no quotes: without spaces, brackets, quotes or invisible characters. */
 const plainName = /^[^\s"[\]\p{C}]+$/u;
 
 function quoteName(name: string): string {

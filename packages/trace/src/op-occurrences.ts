@@ -5,8 +5,8 @@ import { row, type Trace } from "./trace.js";
 import { phaseNames } from "./vocabulary.js";
 
 /**
- * Returns the occurrence of each op of a trace (rule T9): the innermost module call, the phase, the kernel, how many
- * ops of that kernel came before in the call, and the types of the outputs.
+ * Returns the occurrence of each op of a trace (rule T9 of `ARCHITECTURE.md`): the innermost module call, the phase,
+ * the kernel, the number of earlier ops of that kernel in the call, and the types of the outputs.
  *
  * @example
  * opOccurrences(trace)[7].kernel; // "BatchMatMul"
@@ -36,8 +36,8 @@ export function opOccurrences(trace: Trace): Occurrence[] {
 }
 
 /**
- * For each call, a number from 1 on that calls with the same module name and call number share. Modules of the same
- * name count as one.
+ * Returns a number from 1 on for each call. Calls with the same module name and call number share it. Modules of the
+ * same name count as one.
  */
 function placesOfCalls({ calls, modules }: Trace): Int32Array {
   const places = new Map<string, number>();
@@ -49,7 +49,7 @@ function placesOfCalls({ calls, modules }: Trace): Int32Array {
   });
 }
 
-/** Returns the type of a tensor. Tensors of the same dtype and shape share one object. */
+/** Returns a function that returns the type of a tensor. Tensors of the same dtype and shape share one object. */
 function tensorTypes(trace: Trace): (tensor: TensorIndex) => TensorType {
   const { tensors } = trace;
   const types = new Map<string, TensorType>();

@@ -1,14 +1,14 @@
 /**
  * The deepest nesting of lists and objects that is read. Real files have fewer than a hundred levels, and recursive
- * code fails at some thousands.
+ * code fails at a few thousand.
  */
 export const mostLevels = 1000;
 
 /**
  * Parses the JSON text of a file. Accepts the byte order mark that editors on Windows write.
  *
- * @throws SyntaxError that says where the text stops being JSON, "at line 3, column 5", or that lists and objects are
- * nested more than 1,000 levels deep
+ * @throws SyntaxError with the place where the text stops being JSON ("at line 3, column 5"), or if lists and objects
+ * are nested more than 1,000 levels deep
  */
 export function parseJsonText(text: string): unknown {
   if (isTooDeep(text)) throw new SyntaxError(`its lists and objects are nested more than ${mostLevels} levels deep`);

@@ -6,8 +6,8 @@ import type { FasterGradients } from "./trace.js";
 export const planFormat = "remat-plan/2";
 
 /**
- * Version of the format for plans that offload. A reader that knows only {@link planFormat} would ignore the
- * offloading.
+ * Version of the format for plans that offload. It differs from {@link planFormat}, because a reader of that version
+ * would ignore the offloading.
  */
 export const offloadingPlanFormat = "remat-plan/3";
 
@@ -29,7 +29,7 @@ export interface PlanSubject {
   readonly fingerprint: string;
 }
 
-/** How a plan was made, with all settings needed to make it again. */
+/** The method that found a plan, with all settings needed to find it again. */
 export interface PlanOrigin {
   /** The method that searched for the plan. */
   readonly method: string;
@@ -66,14 +66,17 @@ export interface PlanPrediction {
   readonly recordedPeakBytes?: number;
 }
 
-/** A storage that no op makes. It is the `ordinal`-th of those that appear between op `before - 1` and op `before`. */
+/**
+ * A storage that no op creates. It is the `ordinal`-th of the storages that appear between op `before - 1` and op
+ * `before`.
+ */
 export interface PlanSource {
   readonly before: number;
   readonly ordinal: number;
   readonly bytes: number;
 }
 
-/** An output of an op, or a source. If several outputs share a storage, it is the first of them. */
+/** An output of an op, or a source. If several outputs share a storage, the value is the first of them. */
 export type PlanValue = { readonly op: number; readonly output: number } | { readonly source: number };
 
 /** One step of a plan: an op to run or recompute, and the values to free, offload and reload after it. */
@@ -86,7 +89,7 @@ export interface PlanStep {
   readonly free: readonly PlanValue[];
   /** Values to offload after the step: the data moves to host memory and its device memory is freed. */
   readonly offload?: readonly PlanValue[];
-  /** Values to reload after that, in this order. Host memory keeps the data if it may be reloaded once more. */
+  /** Values to reload after that, in this order. The data stays in host memory if it may be reloaded again. */
   readonly reload?: readonly PlanValue[];
 }
 
@@ -100,8 +103,8 @@ export const offloads = ({ steps }: Pick<Plan, "steps">): boolean => steps.some(
  *
  * The memory in use follows from the steps. An op's outputs and workspace are live while it runs, and a value stays
  * live until it is freed. Recomputation and reloading happen directly after the preceding step, before user code
- * continues. An offloaded value uses device memory until its move is complete. A view lives and dies with its storage:
- * once the storage is recomputed, so is the view.
+ * continues. An offloaded value uses device memory until its move is complete. A view exists as long as its storage. If
+ * the storage is recomputed, the view is valid again.
  */
 export interface Plan {
   readonly subject: PlanSubject;
@@ -109,8 +112,8 @@ export interface Plan {
   readonly predicted: PlanPrediction;
   readonly ops: readonly PlanOp[];
   /**
-   * The ops that begin a forward and backward pass, in order. Left out if nothing marks them. Then each run of forward
-   * ops begins one.
+   * The ops that begin a forward and backward pass, in order. Left out if nothing marks them. Each uninterrupted series
+   * of forward ops then begins a pass.
    */
   readonly passes?: readonly number[];
   readonly sources: readonly PlanSource[];

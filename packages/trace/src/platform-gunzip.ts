@@ -14,7 +14,7 @@ interface ByteTransform {
  * on.
  *
  * @param next returns the next compressed chunk
- * @param take returns whether it wants more bytes
+ * @param take receives the decompressed bytes, and returns whether it wants more
  * @returns `sound` if the stream was complete and valid, `enough` if `take` wanted no more, `unsound` if the stream was
  * not valid; an unknown part of its data may have been passed on
  * @throws the errors of `take` or of the source

@@ -47,7 +47,7 @@ function readNode(item: unknown): PlanNode {
   };
 }
 
-/** Reads a count of preceding items. Files leave it out if it is 0. */
+/** Reads a number of preceding items. Files leave it out if it is 0. */
 function readCount(field: string, value: unknown): number {
   return value === undefined ? 0 : readIndex(field, value, Number.MAX_SAFE_INTEGER);
 }

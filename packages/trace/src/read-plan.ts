@@ -10,8 +10,8 @@ import { excerpt } from "./trace-field-error.js";
 import { isFasterGradients } from "./trace-header.js";
 
 /**
- * Reads a plan from its JSON, as text or as a parsed object. Checks that every op runs before it is recomputed and that
- * every freed value was made before.
+ * Reads a plan from its JSON, as text or as a parsed object. Checks that every op runs before it is recomputed, and
+ * that every value is created before it is freed.
  *
  * @throws RematError `PLAN_FORMAT` for another format or version, and `PLAN_CORRUPT` with the name of the invalid field
  * @example

@@ -26,8 +26,8 @@ export interface ReadTraceOptions {
 
 /**
  * Reads a trace file, gzipped or not, as a whole or as a stream. If the file ends early, it is read up to its last
- * complete record, and `trace.truncated` says where. A corrupt file is rejected, or with `damaged: "keep"` read up to
- * the invalid record.
+ * complete record, and `trace.truncated` contains the place. A corrupt file is rejected. With `damaged: "keep"` it is
+ * read up to the invalid record.
  *
  * @throws RematError `TRACE_NOT_A_TRACE`, `TRACE_VERSION`, `TRACE_CORRUPT` (with line and field), `ARGUMENT`
  * @example

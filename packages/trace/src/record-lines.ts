@@ -7,8 +7,7 @@ import { isTooDeep, mostLevels } from "./parse-json-text.js";
 const blockBytes = 1 << 18;
 const newline = 0x0a;
 /**
- * Longest allowed line, longer than any real record. A line is read into memory as a whole, and some kilobytes of gzip
- * data can contain gigabytes of one line.
+ * Longest allowed line, longer than any real record. A line is read into memory as a whole, and a few kilobytes of gzip data can contain a line of several gigabytes.
  */
 export const mostLineBytes: number = 1 << 26;
 
@@ -40,7 +39,7 @@ export class RecordLines {
   line = 0;
   private readonly utf8 = new TextDecoder("utf-8", { fatal: true });
   private readonly take: (record: unknown, line: number) => void;
-  /** Bytes that were pushed and not passed on yet. They are a copy, since the caller may reuse its buffer. */
+  /** Bytes that were pushed and not passed on yet. They are copied, since the caller may reuse its buffer. */
   private buffer = new Uint8Array(2 * blockBytes);
   private bufferBytes = 0;
   private lastNewline = -1;
@@ -65,8 +64,8 @@ export class RecordLines {
   }
 
   /**
-   * Passes on the rest. Returns whether the last line was complete. A last line without a line end is complete if it
-   * parses.
+   * Passes on the remaining lines. Returns whether the last line was complete. A last line without a line end is
+   * complete if it can be parsed.
    */
   end(): boolean {
     this.takeLines();

@@ -141,8 +141,8 @@ export class RecordReader {
   }
 
   /**
-   * Reads the outputs of an op. A new tensor among them is an object, which includes the bytes and category of its
-   * storage if the op allocates that as well.
+   * Reads the outputs of an op. A new tensor among them is an object. If the op also allocates the tensor's storage,
+   * the object includes the bytes and category of that storage.
    */
   private outputs(r: TraceRecord): readonly TensorIndex[] {
     const items = list(r, "out");

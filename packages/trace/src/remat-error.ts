@@ -14,15 +14,15 @@ export function setErrorKind(errorClass: object, name: string): void {
 }
 
 /**
- * The error that every remat package throws on bad input. The message says what happened, what was found and what was
- * expected, and the next step. `code` is stable and meant for programs. `instanceof` compares kinds, so it also works
+ * The error that every remat package throws on bad input. The message states what happened, what was found, what was
+ * expected, and what to do next. `code` is stable and meant for programs. `instanceof` compares kinds, so it also works
  * for errors from another copy of the package.
  *
  * @example
  * try { readTrace(bytes); } catch (error) { if (error instanceof RematError && error.code === "TRACE_CORRUPT") … }
  */
 export class RematError extends Error {
-  /** The kind of its class: `BudgetError`. */
+  /** The kind of the error's class, such as `BudgetError`. */
   override readonly name: string;
   /** A stable code for programs, such as `TRACE_CORRUPT`. */
   readonly code: ErrorCode;

@@ -1,10 +1,10 @@
-/** The settings of a training step that determine which ops it runs, enough to run the same step again. */
+/** The settings of a training step that determine which ops it runs. They are enough to run the same step again. */
 export interface StepSettings {
   /** The size, `full` or `tiny`, of a model module that has several. */
   readonly size: string;
-  /** Samples per batch. Left out if it is the model's own batch size. */
+  /** Samples per batch. Left out for the model's own batch size. */
   readonly batch?: number;
-  /** Name of the loss that was requested. Left out if it is the model's own or one inferred from its outputs. */
+  /** Name of the requested loss. Left out for the model's own loss, or a loss inferred from its outputs. */
   readonly loss?: string;
   /** The file with the batch. Left out if the batch is the model's own or generated. */
   readonly data?: string;

@@ -106,7 +106,7 @@ export class TraceBuilder {
   private readonly callsOfModule: number[] = [];
   private readonly columns = newColumns();
   private readonly moreStorages = new Map<TensorIndex, readonly StorageIndex[]>();
-  /** The highest op that a tensor is saved for, or -1 for none. @internal */
+  /** The highest op for which a tensor is saved, or -1 if there is none. @internal */
   lastSavedOp = -1;
 
   constructor(header: TraceHeader) {
@@ -140,7 +140,7 @@ export class TraceBuilder {
     return this.columns.events.kind.length;
   }
 
-  /** Returns the index of `text` in the trace's strings, and adds it if it is new. */
+  /** Returns the index of `text` in the trace's strings. If the text is new, adds it. */
   string(text: string): number {
     let id = this.stringIds.get(text);
     if (id === undefined) {
@@ -277,7 +277,7 @@ export class TraceBuilder {
     return this.moreStorages.get(tensor) ?? [this.columns.tensors.storage.values[tensor]];
   }
 
-  /** Returns the {@link Category} of a storage when it was allocated. */
+  /** Returns the {@link Category} that a storage had when it was allocated. */
   categoryOf(storage: StorageIndex): number {
     checkIndex("storage", storage, this.storageCount);
     return this.columns.storages.category.values[storage];
@@ -382,7 +382,7 @@ export class TraceBuilder {
   }
 
   /**
-   * Records that autograd saves `storage` for the gradient of `op`. That is an op that has run, the next one, or -1 if
+   * Records that autograd saves `storage` for the gradient of `op`. `op` has run or is the next op, or is -1 if
    * unknown.
    */
   save(storage: StorageIndex, op: OpIndex | -1 = -1, as: number = SavedAs.other, tensor: TensorIndex | -1 = -1): void {
@@ -422,7 +422,7 @@ export class TraceBuilder {
     this.event(EventKind.mark, this.string(name));
   }
 
-  /** Returns the trace so far. Its columns are views, in which later records do not appear. */
+  /** Returns the trace so far. Its columns are views that do not include later records. */
   build(truncated?: { line: number; reason: string }): Trace {
     const { calls, weights, ops, storages, tensors, moduleEvents, saves, events } = this.columns;
     return new Trace({

@@ -10,20 +10,20 @@ export interface CopiedOp {
   readonly phase?: number;
   /** By default the stack of the source. */
   readonly stack?: number;
-  /** True if its tensors have other sizes than in the source, so that the bytes it moves are unknown. */
+  /** True if the op's tensors have other sizes than in the source, so that the bytes it moves are unknown. */
   readonly isResized?: boolean;
   /** By default none, because attributes of the source may contain sizes and refer to its tensors by number. */
   readonly attributes?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Copies a trace with changes, to model the same run under other circumstances. Modules, calls, stacks and scopes keep
+ * Copies a trace with changes, to model the same run under other conditions. Modules, calls, stacks and scopes keep
  * their numbers. Storages, tensors and ops get new ones.
  */
 export class TraceCopy {
   readonly source: Trace;
   readonly builder: TraceBuilder;
-  /** For each op of the source, the latest op that stands for it. */
+  /** For each op of the source, its latest counterpart. */
   private readonly opFor: IndexColumn<OpIndex>;
 
   /**
@@ -42,7 +42,7 @@ export class TraceCopy {
     for (const scope of source.scopes) this.builder.scope(scope.name, scope.parent);
   }
 
-  /** Writes an op that stands for `op` of the source. */
+  /** Writes a counterpart of the source's op `op`. */
   op(op: OpIndex, { inputs, outputs, phase, stack, isResized = false, attributes }: CopiedOp): OpIndex {
     const { source } = this;
     const { ops } = source;
@@ -87,7 +87,7 @@ export class TraceCopy {
     });
   }
 
-  /** Returns the latest op that stands for `op` of the source, or -1. */
+  /** Returns the latest counterpart of the source's op `op`, or -1. */
   latestOf(op: OpIndex): OpIndex {
     return op < 0 ? op : this.opFor[op];
   }

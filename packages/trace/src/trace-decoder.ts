@@ -10,7 +10,7 @@ import { excerpt, TraceFieldError } from "./trace-field-error.js";
 import { readHeader } from "./trace-header.js";
 import { cutReasons } from "./trace-notes.js";
 
-/** Names of fields in the file for fields that have another name in the builder. */
+/** Names of fields in the file, for fields with another name in the builder. */
 const fileFields: ReadonlyMap<string, string> = new Map([
   ["storage", "s"],
   ["inputs", "in"],
@@ -44,7 +44,7 @@ export class TraceDecoder {
     this.lines = new RecordLines((record, line) => this.record(record, line));
   }
 
-  /** Decodes more bytes. Returns whether more are wanted, which is not the case after damage with `keepDamaged`. */
+  /** Decodes more bytes. Returns whether more are wanted. After damage with `keepDamaged`, they are not. */
   push(chunk: Uint8Array): boolean {
     this.attempt(() => this.lines.push(chunk));
     return this.damage === undefined;

@@ -49,8 +49,8 @@ export class TraceEncoder {
   private trace!: Trace;
 
   /**
-   * Yields the records that `trace` has beyond those encoded so far, without line ends. `trace` must extend the trace
-   * of the previous call.
+   * Yields the records of `trace` that are not encoded yet, without line ends. `trace` must extend the trace of the
+   * previous call.
    */
   *encode(trace: Trace): Generator<string, void, undefined> {
     this.trace = trace;
@@ -67,7 +67,7 @@ export class TraceEncoder {
   }
 
   /**
-   * Yields the records of {@link encode}, then the definitions that no event needed, and the record that marks the
+   * Yields the records of {@link encode}, then the definitions that no event needed, and last the record that marks the
    * trace as complete.
    */
   *end(trace: Trace): Generator<string, void, undefined> {
@@ -296,8 +296,8 @@ export function* encodeProgress(encoder: TraceEncoder, builder: TraceBuilder): G
 }
 
 /**
- * Writes the runs recorded in other dtypes as records nested in the end record. They are left out if the line would
- * become longer than a reader accepts.
+ * Writes the runs recorded in other dtypes as records nested in the end record. They are left out if the line would be
+ * longer than a reader accepts.
  */
 function recordedIn(trace: Trace): string {
   const runs: string[] = [];

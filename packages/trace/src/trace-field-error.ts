@@ -21,8 +21,8 @@ export function excerpt(value: unknown): string {
 }
 
 /**
- * Returns a value as text. Lists nested thousands of levels deep can be parsed as JSON but not written, and values
- * passed by a program may not be JSON at all.
+ * Returns a value as text. Two kinds of values cannot be written as JSON: lists nested thousands of levels deep, and
+ * some values passed by a program.
  */
 function textOf(value: unknown): string | undefined {
   try {

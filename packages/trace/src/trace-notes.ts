@@ -10,7 +10,7 @@ export const cutReasons = {
 const cuts: ReadonlySet<string> = new Set(Object.values(cutReasons));
 
 /**
- * Returns a clause that says where a trace is cut short or damaged, and the likely cause. Returns undefined for a
+ * Returns a clause with the place where a trace is cut short or damaged, and the likely cause. Returns undefined for a
  * complete trace.
  *
  * @example
@@ -25,8 +25,8 @@ export function truncationCause({ truncated }: Pick<Trace, "truncated">): string
 }
 
 /**
- * Returns a sentence that says where and why a trace is cut short or damaged, the effect on its figures, and the next
- * step. Returns undefined for a complete trace.
+ * Returns a sentence with the place where a trace is cut short or damaged, the cause, the effect on its figures, and
+ * the next step. Returns undefined for a complete trace.
  */
 export function truncationNote(trace: Pick<Trace, "truncated">): string | undefined {
   const cause = truncationCause(trace);
@@ -34,8 +34,8 @@ export function truncationNote(trace: Pick<Trace, "truncated">): string | undefi
 }
 
 /**
- * Returns the notes that readers of a trace's figures must see: those of its writer, and one if the trace is cut short
- * or damaged.
+ * Returns the notes that people must see next to a trace's figures: the notes of the trace, and a note if it is cut
+ * short or damaged.
  *
  * @example
  * for (const note of traceNotes(trace)) console.warn(note);

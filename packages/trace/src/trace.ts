@@ -5,13 +5,13 @@ import { EventKind } from "./vocabulary.js";
 
 /**
  * Gradients that need fewer kernels than TensorFlow.js's own. `equal` gradients are bitwise identical. `reordered`
- * gradients may also sum in another order, where that is the only shorter way.
+ * gradients may also sum in another order, if no `equal` gradient needs fewer kernels.
  */
 export type FasterGradients = "equal" | "reordered";
 
 /**
  * Overhead of `torch.utils.checkpoint` in milliseconds, in addition to the recomputed ops. Hooks, frames and dispatch
- * modes run in Python, whatever the device computes.
+ * modes run in Python, on any device.
  */
 export interface CheckpointingTimes {
   /** Time to enter a checkpointed call and to start running it again. */
@@ -22,7 +22,7 @@ export interface CheckpointingTimes {
   readonly save: number;
   /** Time for each op under the dispatch modes of selective checkpointing, in either pass. */
   readonly dispatch: number;
-  /** Time for each op of a call that has parts, to identify it and to store it. */
+  /** Time to identify and store each op of a call of which only parts are recomputed. */
   readonly count: number;
   /** Time for each op of a part that runs again. */
   readonly rerun: number;
@@ -32,7 +32,7 @@ export interface CheckpointingTimes {
 export interface TraceHeader {
   readonly framework: "tfjs" | "pytorch" | (string & {});
   readonly frameworkVersion?: string;
-  /** TensorFlow.js: the backend that ran, or that fake mode stood for. */
+  /** TensorFlow.js: the backend that ran, or that fake mode simulated. */
   readonly backend?: string;
   /** The device that memory and times refer to, such as `cpu` or `cuda:0`. */
   readonly device: string;
@@ -49,7 +49,7 @@ export interface TraceHeader {
   /** TensorFlow.js: the gradients that were used, if not its own. */
   readonly fasterGradients?: FasterGradients;
   /**
-   * Time in milliseconds that the host took to issue all ops of a step, if they were timed on a device that runs
+   * Time that the host needed to launch all ops of a step, in milliseconds, if they were timed on a device that runs
    * asynchronously.
    */
   readonly hostMs?: number;
@@ -70,7 +70,7 @@ export interface TraceHeader {
   readonly notes?: readonly string[];
 }
 
-/** A module of the model. It is listed once, however often it is called. */
+/** A module of the model. It is listed once, even if it is called several times. */
 export interface Module {
   /** Fully qualified name, components joined by dots: `model.block_1.conv`. */
   readonly fqn: string;
@@ -92,7 +92,7 @@ export interface Scope {
   /** The user's source line with the call, as `file:line`. */
   readonly line?: string;
   /**
-   * Tensors given to the scope and returned by it, if known. For a region that ran again, those of the forward pass.
+   * Tensors given to the scope and returned by it, if known. For a recomputed region, the tensors of the forward pass.
    */
   readonly given?: readonly TensorIndex[];
   readonly returned?: readonly TensorIndex[];
@@ -131,12 +131,12 @@ export interface OpColumns {
   readonly forwardOp: IndexColumn<OpIndex>;
   /** For a backward op that a customGrad's gradient function runs, the scope of the customGrad, otherwise -1. */
   readonly forwardScope: Int32Array;
-  /** Tensors read and written as results, in argument order. */
+  /** Tensors that ops read (`inputs`) and return (`outputs`), in argument order. */
   readonly inputs: Rows<IndexColumn<TensorIndex>>;
   readonly outputs: Rows<IndexColumn<TensorIndex>>;
   /**
-   * Inputs and outputs that existed before the op and that it writes into, whether or not it returns them. For an
-   * in-place op these are its outputs by default.
+   * Inputs and outputs that existed before the op and that the op writes into, whether or not it returns them. By
+   * default, these are the outputs of an in-place op.
    */
   readonly writes: Rows<IndexColumn<TensorIndex>>;
   /** Index into `trace.strings` of a JSON object with the attributes, or -1. */
@@ -187,7 +187,7 @@ export interface TensorColumns {
 export interface CallColumns {
   readonly count: number;
   readonly module: IndexColumn<ModuleIndex>;
-  /** How many calls of this module came before. */
+  /** Number of earlier calls of this module. */
   readonly number: Int32Array;
   /** The enclosing module call, or -1. */
   readonly parent: IndexColumn<CallIndex>;
@@ -225,8 +225,8 @@ export interface SaveColumns {
   readonly op: IndexColumn<OpIndex>;
   readonly storage: IndexColumn<StorageIndex>;
   /**
-   * The saved tensor, or -1. If saving makes a copy (`Identity` on wasm), this tensor is not on `storage`, which is the
-   * storage kept alive.
+   * The saved tensor, or -1. If saving makes a copy (`Identity` on wasm), the tensor is not on `storage`. `storage` is
+   * always the storage that is kept alive.
    */
   readonly tensor: IndexColumn<TensorIndex>;
   /** One of {@link SavedAs}. */
@@ -250,8 +250,8 @@ export interface SaveColumns {
  * - mark: index into `strings`
  * - fsdpHook: row of `moduleEvents`, {@link FsdpHook}
  *
- * The storages that an op makes are allocated before its op event. If a storage is freed between those allocations and
- * the op event, the op itself freed it.
+ * The storages that an op creates are allocated before its op event. If a storage is freed between those allocations
+ * and the op event, the op itself freed it.
  */
 export interface EventColumns {
   readonly count: number;
@@ -299,7 +299,7 @@ export class Trace implements TraceParts {
   readonly moduleEvents: ModuleEventColumns;
   readonly saves: SaveColumns;
   readonly events: EventColumns;
-  /** Set if a file ended early: the last complete line, and why reading stopped. */
+  /** Set if a file ended early: the last complete line, and the reason why reading stopped. */
   readonly truncated: { readonly line: number; readonly reason: string } | undefined;
   /**
    * The same step recorded with its weights in other dtypes, by dtype (`bfloat16`). A run in one dtype does not show

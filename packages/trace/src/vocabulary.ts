@@ -1,12 +1,12 @@
-/** When an op ran. The numbers are the values of the `ops.phase` column. */
+/** The part of a training step in which an op ran. The numbers are the values of the `ops.phase` column. */
 export const Phase = { forward: 0, backward: 1, optimizer: 2, recompute: 3, outside: 4 } as const;
 /** The name of a phase. */
 export type PhaseName = keyof typeof Phase;
 
 /**
- * The purpose of a storage. The numbers are the values of the `storages.category` column and of `categorize`
- * events. The categories from `shardedParameter` on belong to fully sharded data parallelism (FSDP), where a parameter
- * or gradient is a shard or all-gathered, and collectives have buffers.
+ * The purpose of a storage. The numbers are the values of the `storages.category` column and of `categorize` events.
+ * The categories from `shardedParameter` on are for fully sharded data parallelism (FSDP): shards and all-gathered
+ * parameters and gradients, and buffers of collectives.
  */
 export const Category = {
   other: 0,
@@ -27,7 +27,7 @@ export const Category = {
 /** The name of a category. */
 export type CategoryName = keyof typeof Category;
 
-/** The name that stands for the whole model, above all modules. Every op counts under it, also outside of modules. */
+/** The name of the whole model, above all modules. Every op counts under it, including ops outside of modules. */
 export const globalModule = "Global";
 
 /** The origin of an op's milliseconds. */
@@ -93,8 +93,8 @@ export const EventKind = {
 } as const;
 
 /**
- * Marks the start of a forward and backward pass. A storage freed between this mark and {@link gradientsEndMark}
- * without an op is freed by the engine at the end of the pass.
+ * Marks the start of a forward and backward pass. A storage that is freed without an op between this mark and
+ * {@link gradientsEndMark} is freed by the engine at the end of the pass.
  */
 export const gradientsStartMark = "gradientsStart";
 /** Marks the end of a forward and backward pass. See {@link gradientsStartMark}. */
@@ -125,22 +125,22 @@ export const resetModStatsMark = "resetModStats";
 export const stateReplacedMark = "stateReplaced";
 
 /**
- * Marks that the current module call runs under a transform of `torch.func`, such as `vmap` or `jvp`. It cannot run
- * again as a whole outside of the transform.
+ * Marks that the current module call runs under a transform of `torch.func`, such as `vmap` or `jvp`. Outside of the
+ * transform, the call cannot run again as a whole.
  */
 export const transformedMark = "transformed";
 
 /**
  * Marks that the code of the current module call changes state other than tensors that ops write into: a number or a
- * tensor in an attribute, a list, or Python's random generator. A second run of the code would change it again. Ops
- * replayed without the code do not change it.
+ * tensor in an attribute, a list, or Python's random generator. A second run of the code would change that state again.
+ * Replaying only the ops does not change it.
  */
 export const stateChangedMark = "stateChanged";
 
 /**
  * Marks that the next op writes into a weight, a buffer or an attribute of the model. The mark is followed by a space
- * and the name of the state. The marks {@link stateReplacedMark} and {@link stateChangedMark} are also followed by
- * marks that begin in the same way and name the state, such as `stateChanged the attribute encoder.count`.
+ * and the name of the state. After the marks {@link stateReplacedMark} and {@link stateChangedMark}, there are also
+ * marks that begin with the same word and name the state, such as `stateChanged the attribute encoder.count`.
  */
 export const stateWrittenMark = "stateWritten";
 

@@ -40,8 +40,8 @@ function list(items: readonly string[]): string {
 }
 
 /**
- * Returns a writer for ops. `module` is left out for ops outside of modules, and `call` and `ordinal` are left out if
- * they are 0. Each name is quoted only once.
+ * Returns a function that writes ops. `module` is left out for ops outside of modules, and `call` and `ordinal` are
+ * left out if they are 0. Each name is quoted only once.
  */
 function planOpWriter(): (op: PlanOp) => string {
   const quoted = new Map<string, string>();

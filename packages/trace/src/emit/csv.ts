@@ -6,8 +6,8 @@ export type CsvCell = string | number | boolean | null | undefined;
 
 /**
  * Writes rows as CSV (RFC 4180): lines end in CRLF, and fields are quoted if needed. If a spreadsheet could read a text
- * as a formula, an apostrophe is put before the character that starts it. Numbers stay numbers, also if given as text.
- * Terminal control characters are written as escapes.
+ * as a formula, an apostrophe is put before the character that starts the formula. Numbers stay numbers, also if passed
+ * as text. Terminal control characters are written as escapes.
  *
  * @example
  * writeCsv(["name", "bytes"], [["=cmd|' /C calc'!A1", -5]]);
@@ -24,8 +24,7 @@ function line(cells: readonly CsvCell[]): string {
 
 const number = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 /**
- * A formula starts at the beginning of a field, or after a character that a spreadsheet with other settings reads as a
- * field's end. Spreadsheets with East Asian settings read the full-width characters like the narrow ones.
+ * A formula starts at the beginning of a field, or after a character that a spreadsheet with other settings reads as the end of a field. Spreadsheets with East Asian settings read the full-width characters like the narrow ones.
  */
 const formula = /(^|[;|\n])(?=[^\S\n]*[=+\-@\t\r＝＋－＠])/g;
 

@@ -1,13 +1,13 @@
 /**
- * Characters that must not reach a terminal as they are: control characters (C1 included), format characters that
- * reverse or hide text, Unicode line ends, and lone surrogates.
+ * Characters that must not reach a terminal unescaped: control characters (C1 included), format characters that reverse
+ * or hide text, Unicode line ends, and lone surrogates.
  */
 const unsafe = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 const eachUnsafe = new RegExp(unsafe.source, "gu");
 
 /**
- * Returns `text` with every character escaped that a terminal might act on, line ends and tabs included. Escape becomes
- * `\x1b`, and a mark that reverses text becomes `\u{202e}`.
+ * Escapes every character of `text` that a terminal might act on, including line ends and tabs. Escape becomes `\x1b`,
+ * and a mark that reverses text becomes `\u{202e}`.
  *
  * @example
  * displaySafe("layer\x1b[2J"); // "layer\\x1b[2J"

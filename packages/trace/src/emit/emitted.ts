@@ -1,8 +1,8 @@
 declare const emittedFor: unique symbol;
 
 /**
- * Text built for `Target` by the functions in this folder, so that no name in it can change its meaning there. It is an
- * ordinary string at run time. Only the builders create it: the linter rejects type assertions to it.
+ * Text that the functions in this folder build for `Target`, so that no name in it can act as code or markup there. At
+ * run time it is an ordinary string. Only the builders create it: the linter rejects type assertions to it.
  */
 export type Emitted<Target extends string> = string & { readonly [emittedFor]: { readonly [Name in Target]: true } };
 

@@ -8,8 +8,8 @@ export interface CodeScanner {
 }
 
 /**
- * Fills a template with fragments of code. A fragment may appear only where code may. If a fragment ends in a comment,
- * a line end must follow it.
+ * Fills a template with fragments of code. A fragment must not be inside a string or a comment. If a fragment ends in a
+ * comment, a line end must follow it.
  *
  * @throws TypeError if one of remat's own templates puts a fragment anywhere else
  */

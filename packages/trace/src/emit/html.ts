@@ -16,7 +16,10 @@ export class Html {
   }
 }
 
-/** A value for a hole in the template: text, a number, HTML where elements may appear, a list of these, or nothing. */
+/**
+ * A value for a hole (`${…}`) in the template: text, a number, HTML if elements may appear there, a list of these, or
+ * nothing.
+ */
 export type HtmlHole = Html | string | number | undefined | false | readonly HtmlHole[];
 
 /** Builds HTML. See {@link html}. */
@@ -31,10 +34,10 @@ export interface HtmlBuilder {
 }
 
 /**
- * Builds HTML or SVG. Strings are escaped and shown as text. Only `Html` values are inserted as markup. A hole may
- * appear between tags, or inside a quoted attribute value. If a hole is a whole address (`href`, `src`), it may lead
- * only to this page, to a file beside it, or to the web. Control characters, marks that reverse text, and characters
- * that a page hides are written as escapes, as in a terminal.
+ * Builds HTML or SVG. Strings are escaped and shown as text. Only `Html` values are inserted as markup. A hole (`${…}`)
+ * may appear between tags, or inside a quoted attribute value. If a hole is a whole address (`href`, `src`), it may
+ * lead only to this page, to a file next to it, or to the web. Control characters, marks that reverse text, and
+ * invisible characters are escaped as for a terminal.
  *
  * @throws TypeError for a template with a hole anywhere else
  * @example

@@ -4,7 +4,10 @@ import { asEmitted, type JavaScriptCode } from "./emitted.js";
 import { type CodePlace, type CodeScanner, fillCode } from "./fill-code.js";
 import { quoteText } from "./quote-text.js";
 
-/** A value for a hole in a JavaScript template: a fragment of code, or a number or boolean written as a literal. */
+/**
+ * A value for a hole (`${…}`) in a JavaScript template: a fragment of code, or a number or boolean written as a
+ * literal.
+ */
 export type JavaScriptHole = JavaScriptCode | number | boolean;
 
 /** Builds JavaScript source. See {@link javascript}. */
@@ -27,8 +30,8 @@ export interface JavaScriptBuilder {
 }
 
 /**
- * Builds JavaScript source. A hole takes a number, a boolean, or a result of the functions of `javascript`. A bare
- * string does not compile.
+ * Builds JavaScript source. A hole (`${…}`) takes a number, a boolean, or a result of the functions of `javascript`. A
+ * plain string does not compile.
  *
  * @example
  * javascript`await import(${javascript.string(url)});`;

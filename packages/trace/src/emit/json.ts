@@ -2,8 +2,8 @@ import { asEmitted, type JsonText } from "./emitted.js";
 import { type CodePlace, type CodeScanner, fillCode } from "./fill-code.js";
 
 /**
- * Characters that JSON leaves unescaped, but that a terminal acts on or hides. They occur only inside strings, where
- * each can be escaped.
+ * Characters that JSON leaves unescaped, although a terminal acts on them or hides them. They occur only inside
+ * strings, where each can be escaped.
  */
 const unshown = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
@@ -21,8 +21,8 @@ export interface JsonBuilder {
 }
 
 /**
- * Builds JSON. A hole takes a number, a boolean, or a result of the functions of `json`. A bare string does not
- * compile.
+ * Builds JSON. A hole (`${…}`) takes a number, a boolean, or a result of the functions of `json`. A plain string does
+ * not compile.
  *
  * @example
  * json`{ "model": ${json.value(name)} }`;

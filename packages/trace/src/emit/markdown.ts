@@ -3,7 +3,7 @@ import { asEmitted, type MarkdownText } from "./emitted.js";
 
 /**
  * Writes text as GitHub's Markdown so that it is shown literally: no character acts as markup. Control characters and
- * marks that reverse text are written as escapes, as in a terminal.
+ * marks that reverse text are escaped as for a terminal.
  */
 export const markdown: {
   /** Returns text for use inside a line. */

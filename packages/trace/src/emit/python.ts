@@ -4,7 +4,9 @@ import { asEmitted, type PythonCode } from "./emitted.js";
 import { type CodePlace, type CodeScanner, fillCode } from "./fill-code.js";
 import { quoteText } from "./quote-text.js";
 
-/** A value for a hole in a Python template: a fragment of code, or a number or boolean written as a literal. */
+/**
+ * A value for a hole (`${…}`) in a Python template: a fragment of code, or a number or boolean written as a literal.
+ */
 export type PythonHole = PythonCode | number | boolean;
 
 /** Builds Python source. See {@link python}. */
@@ -27,8 +29,8 @@ export interface PythonBuilder {
 }
 
 /**
- * Builds Python source. A hole takes a number, a boolean, or a result of the functions of `python`. A bare string does
- * not compile.
+ * Builds Python source. A hole (`${…}`) takes a number, a boolean, or a result of the functions of `python`. A plain
+ * string does not compile.
  *
  * @example
  * python`model.get_submodule(${python.string(name)})`;

@@ -1,10 +1,10 @@
-/** Characters that an editor or a terminal does not show as they are. */
+/** Characters that an editor or a terminal does not show. */
 const unshown = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /**
  * Returns a text in double quotes, with escapes that JSON, JavaScript and Python share.
  *
- * @param writeAstral writes a hidden character beyond U+FFFF. Default: as two surrogates, which Python does not read
+ * @param writeAstral escapes a hidden character beyond U+FFFF. By default as two surrogates, which Python does not read
  * as one character
  * @internal
  */

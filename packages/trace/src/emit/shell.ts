@@ -2,24 +2,24 @@ import { displaySafe } from "./display-safe.js";
 import { asEmitted, type ShellCode } from "./emitted.js";
 import { type CodePlace, type CodeScanner, fillCode } from "./fill-code.js";
 
-/** A value for a hole in a command: words, or a number. */
+/** A value for a hole (`${…}`) in a command: words, or a number. */
 export type ShellHole = ShellCode | number;
 
 /** Builds commands for a POSIX shell. See {@link shell}. */
 export interface ShellBuilder {
   (strings: TemplateStringsArray, ...holes: readonly ShellHole[]): ShellCode;
   /**
-   * Returns a text as one word. Characters that a terminal would act on or hide are escaped, and a shell reads them
-   * back.
+   * Returns a text as one word. Characters that a terminal would act on or hide are escaped so that a shell restores
+   * them.
    */
   word(text: string): ShellCode;
-  /** Returns a path as one word that no command reads as an option. */
+  /** Returns a path as one word that commands do not take for an option. */
   path(path: string): ShellCode;
   /** Returns each text as a word, separated by spaces. */
   words(texts: readonly string[]): ShellCode;
   /** Returns a text as one word for fish, where a backslash inside single quotes is an escape. */
   fishWord(text: string): ShellCode;
-  /** Returns the pattern of a `case` that matches each of the texts. */
+  /** Returns a pattern for `case` that matches each of the texts. */
   pattern(texts: readonly string[]): ShellCode;
   /** Joins fragments with spaces. */
   join(fragments: readonly ShellCode[]): ShellCode;
@@ -28,8 +28,8 @@ export interface ShellBuilder {
 }
 
 /**
- * Builds commands for a POSIX shell. A hole takes a number or a result of the functions of `shell`. A bare string does
- * not compile.
+ * Builds commands for a POSIX shell. A hole (`${…}`) takes a number or a result of the functions of `shell`. A plain
+ * string does not compile.
  *
  * @example
  * shell`remat plan ${shell.path(file)} --budget ${shell.word(budget)}`;

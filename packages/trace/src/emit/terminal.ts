@@ -24,8 +24,8 @@ export interface TerminalBuilder {
 }
 
 /**
- * Builds text for a terminal. Text in a hole stays on its line and is shown literally: line ends, escape sequences and
- * marks that reverse text are escaped.
+ * Builds text for a terminal. Text in a hole (`${…}`) stays on its line and is shown literally: line ends, escape
+ * sequences and marks that reverse text are escaped.
  *
  * @example
  * io.stderr.write(terminal`remat: wrote ${path}\n`);

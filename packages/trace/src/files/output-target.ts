@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync, type Stats } from "node:fs";
 import { dirname, resolve } from "node:path";
 
-/** The kind of output that a path leads to after its symbolic links are followed. */
+/** The kind of output at a path, after symbolic links are followed. */
 export type OutputTarget =
   /** A descriptor of this process: `-`, `/dev/stdout`, or a shell's `>(command)`. */
   | { readonly kind: "descriptor"; readonly fd: number }
@@ -9,9 +9,7 @@ export type OutputTarget =
   | { readonly kind: "file"; readonly path: string; readonly before: Stats | undefined }
   /** A character device such as `/dev/null`, which can always be written to. */
   | { readonly kind: "device"; readonly path: string }
-  /**
-   * An output that is rejected. Writing to a named pipe may wait forever, and writing to a disk destroys its contents.
-   */
+  /** A rejected output. Writing to a named pipe may wait forever, and writing to a disk destroys its contents. */
   | { readonly kind: "refused"; readonly path: string; readonly what: string };
 
 const descriptorPath = /^\/(?:dev|proc\/(?:self|thread-self|\d+))\/fd\/(\d+)$/;

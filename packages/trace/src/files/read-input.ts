@@ -14,11 +14,10 @@ import {
 } from "node:fs";
 import { ownDescriptor } from "./output-target.js";
 
-/** Why a path is not read. */
+/** The reason why a path is not read. */
 export type InputErrorCode =
   /**
-   * A device, a pipe, a socket, a folder, or a file that the kernel generates while it is read. Reading one may never
-   * end.
+   * A device, a pipe, a socket, a folder, or a file that the kernel generates during reading. Reading it may never end.
    */
   | "EINPUTKIND"
   /** The file is larger than the caller allows. */
@@ -26,7 +25,7 @@ export type InputErrorCode =
 
 /** Error for a path that is not read because reading it might block or never end. */
 export class InputError extends Error {
-  /** The kind of input that is refused. */
+  /** The reason for the rejection. */
   readonly code: InputErrorCode;
   /** The path that was not read. */
   readonly path: string;
@@ -89,7 +88,7 @@ function open(path: string): Input {
   }
 }
 
-/** Returns whether a path is a descriptor that this process was started with. A pipe there was passed on purpose. */
+/** Returns whether a path is a descriptor that the process had when it started. A pipe there was passed on purpose. */
 function givenDescriptor(path: string): boolean {
   if (ownDescriptor(path) === undefined) return false;
   try {
@@ -127,7 +126,7 @@ function tooLarge(path: string, bytes: number, maxBytes: number): InputError {
 
 /**
  * Returns the bytes of an input file. It may be a regular file, or a pipe given to this process as `/dev/stdin` or by a
- * shell's `<(command)`. Never waits for a writer that may not come.
+ * shell's `<(command)`. Never waits for a writer that may never open the pipe.
  *
  * @throws InputError for a device, a named pipe, a socket, a folder, a file of `/proc`, or more than `maxBytes`
  * @throws errors of the file system

@@ -98,8 +98,8 @@ function removeAll(): void {
 }
 
 /**
- * Removes the temporary files and then ends the process, because a listener keeps a signal from ending it. If another
- * listener exists, ending the process is left to that one.
+ * Removes the temporary files and then ends the process, because a signal with a listener does not end it. If another
+ * listener exists, that one must end the process.
  */
 function endBySignal(signal: NodeJS.Signals): void {
   if (process.listenerCount(signal) > 1) return;

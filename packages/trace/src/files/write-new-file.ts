@@ -33,8 +33,8 @@ export function writeNewFile(folder: string, name: string, text: string): string
 }
 
 /**
- * Gives a file a second name if that name is free. A rename would replace an existing file. Not every file system
- * supports hard links, so there is a fallback to a copy.
+ * Gives a file a second name if that name is free. A rename would replace an existing file. On file systems without
+ * hard links, the file is copied instead.
  */
 function linkExclusively(from: string, to: string): void {
   try {

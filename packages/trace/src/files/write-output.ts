@@ -54,8 +54,8 @@ export async function writeOutput(path: string, content: Content, options: Write
 }
 
 /**
- * Checks that `path` can be written to, without changing it. For commands that run for hours before they write. Free
- * space on the disk is not checked.
+ * Checks that `path` can be written to, without changing it. Use it in commands that run for hours before they write.
+ * Free space on the disk is not checked.
  *
  * @throws errors of the file system
  * @example

@@ -46,7 +46,7 @@ async function pipe(content: Content, sink: NodeJS.WritableStream): Promise<void
   await untilClosed(() => pipeline(Readable.from(chunksOf(content)), sink));
 }
 
-/** Runs a write and ignores EPIPE: a reader that has seen enough closes the pipe. */
+/** Runs a write and ignores EPIPE, because a reader that has read enough closes the pipe. */
 async function untilClosed(write: () => Promise<void>): Promise<void> {
   try {
     await write();

@@ -22,7 +22,8 @@ export function isNumber(text: string): boolean {
 }
 
 /**
- * Returns the number that Python's `float` reads from `text`, or undefined if tabulate would not take it for a number.
+ * Returns the number that Python's `float` reads from `text`, or undefined if tabulate would not read `text` as a
+ * number.
  */
 function parseFloatOf(text: string): number | undefined {
   const named = namedFloats[text.toLowerCase()];

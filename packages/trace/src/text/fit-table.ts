@@ -7,11 +7,11 @@ export interface FitTableOptions {
   /** Characters per line. */
   readonly width: number;
   /**
-   * The value of each column. The least valuable columns are left out first, and among equals the last one. The first
-   * column always stays. By default all are equal.
+   * The value of each column. The least valuable columns are left out first. If two columns have the same value, the
+   * last one is left out first. The first column always stays. By default all are equal.
    */
   readonly worth?: readonly number[];
-  /** Headers of the columns with names, which may lose their beginning. By default the first column. */
+  /** Headers of the columns with names. Long names may lose their beginning. By default the first column. */
   readonly names?: readonly string[];
 }
 

@@ -16,9 +16,9 @@ const bytesByUnit: Readonly<Record<MemoryUnit | "TiB", number>> = {
 export const memoryUnits: readonly MemoryUnit[] = ["B", "KiB", "MiB", "GiB"];
 
 /**
- * Formats bytes for people in a suitable binary unit, with four significant digits and at least one digit after the
- * point, or fewer digits if the number is exact. `formatBytes(1536) === "1.5 KiB"`, `formatBytes(1572865) === "1.500
- * MiB"`.
+ * Formats bytes for people in a suitable binary unit. It has four significant digits and at least one digit after the
+ * point, or fewer digits if the number is exact. `formatBytes(1536) === "1.5 KiB"`,
+ * `formatBytes(1572865) === "1.500 MiB"`.
  */
 export function formatBytes(bytes: number): string {
   const units = Object.entries(bytesByUnit).reverse();
@@ -37,9 +37,9 @@ export function formatExactBytes(bytes: number): string {
 }
 
 /**
- * Formats bytes as a budget for a command-line option, with the digits of {@link formatBytes}: `formatBudget(1572865)
- * === "1.500MiB"`. `parseBudget` of `@remat/memory` reads it as the largest size that is shown like this, so the budget
- * is sufficient.
+ * Formats bytes as a budget for a command-line option, with the digits of {@link formatBytes}:
+ * `formatBudget(1572865) === "1.500MiB"`. `parseBudget` of `@remat/memory` reads it as the largest size with the same
+ * text, so the budget is sufficient.
  */
 export function formatBudget(bytes: number): string {
   return formatBytes(bytes).replace(" ", "");

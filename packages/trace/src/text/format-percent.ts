@@ -3,17 +3,23 @@ export function formatPercent(fraction: number): string {
   return `${(fraction * 100).toFixed(1)}%`;
 }
 
-/** Formats a fraction as a percentage, with a decimal only if it has one: for limits and ticks. `formatChosenPercent(0.05) === "5%"`. */
+/**
+ * Formats a fraction as a percentage, with a decimal only if needed. Used for limits and ticks.
+ * `formatChosenPercent(0.05) === "5%"`.
+ */
 export function formatChosenPercent(fraction: number): string {
   return `${Math.round(fraction * 1000) / 10}%`;
 }
 
-/** Formats a fraction as a whole percentage, for shares. `formatWholePercent(0.583) === "58%"`. */
+/** Formats a fraction as a whole percentage. Used for shares. `formatWholePercent(0.583) === "58%"`. */
 export function formatWholePercent(fraction: number): string {
   return `${Math.round(fraction * 100)}%`;
 }
 
-/** Formats a small fraction as a percentage, precise to hundredths of a percent and below, for overheads and gaps. `formatOverhead(0.00163) === "0.163%"`. */
+/**
+ * Formats a small fraction as a percentage, precise to hundredths of a percent or better. Used for overheads and gaps.
+ * `formatOverhead(0.00163) === "0.163%"`.
+ */
 export function formatOverhead(fraction: number): string {
   const percent = fraction * 100;
   if (percent === 0) return "0%";
@@ -22,7 +28,10 @@ export function formatOverhead(fraction: number): string {
   return `${percent < 0 ? "−" : ""}${size.toFixed(size < 1 ? 3 : size < 10 ? 2 : 1)}%`;
 }
 
-/** Formats a change as a percentage with its sign, or as a factor from ten times on. `formatChange(-0.05) === "-5.0%"`, `formatChange(33849.443) === "33,850x"` */
+/**
+ * Formats a change as a percentage with its sign, or, from ten times on, as a factor.
+ * `formatChange(-0.05) === "-5.0%"`, `formatChange(33849.443) === "33,850x"`
+ */
 export function formatChange(fraction: number): string {
   if (fraction === 0) return "0%";
   if (fraction >= 9) return `${Number((fraction + 1).toPrecision(4)).toLocaleString("en")}x`;

@@ -17,12 +17,12 @@ export interface TableOptions {
  * (see {@link displaySafe}). Line ends in cells stay.
  *
  * - `rst`: a simple table of reStructuredText, byte for byte as Python's `tabulate(rows, headers, tablefmt="rst")`
- *   returns it and PyTorch's estimators print it. Text that reads as a number counts as one: `"0.5000"` is printed as
- *   `0.5`.
- * - `plain`: cells padded to the width of their column and separated by tabs, unchanged, as PyTorch's estimators
- *   print without tabulate.
- * - `markdown`: a table in GitHub's Markdown, aligned like `rst`. Cells are text: markup in them is escaped, and a
- *   line break becomes `<br>`.
+ *   returns it. PyTorch's estimators print the same. Text that looks like a number counts as one: `"0.5000"` is printed
+ *   as `0.5`.
+ * - `plain`: cells padded to the width of their column and separated by tabs, unchanged, as PyTorch's estimators print
+ *   without tabulate.
+ * - `markdown`: a table in GitHub's Markdown, aligned like `rst`. Cells are text: markup in them is escaped, and a line
+ *   break becomes `<br>`.
  *
  * @example
  * formatTable([["addmm", 0.25], ["relu", 1]], { headers: ["op", "ms"], format: "markdown" });
