@@ -3,8 +3,8 @@ import { RematError, setErrorKind } from "@remat/trace";
 import { formatBytes, formatTypedBytes } from "@remat/trace/text";
 
 /**
- * Error for a budget that cannot be met. `code` is `BUDGET_INFEASIBLE` if that is proven, and `BUDGET_NOT_FOUND` if a
- * search ended without a plan and more time may find one. The message names the bottleneck.
+ * Error for a budget that cannot be met. `code` is `BUDGET_INFEASIBLE` if that is proven. It is `BUDGET_NOT_FOUND` if a
+ * search ended without a plan, although a longer search may find one. The message names the bottleneck.
  *
  * @example
  * try { await planModule(stats, { budgetBytes }); } catch (error) {
@@ -25,7 +25,7 @@ export class InfeasibleBudgetError extends RematError {
   }
 }
 
-/** Why a budget cannot be met, and for which model. */
+/** The reason why a budget cannot be met, and the model. */
 export interface NothingWithin extends Pick<UnmetBudget, "isProven" | "smallestFoundBytes" | "lowerBoundBytes"> {
   /** Name of the model or graph. */
   readonly name: string;

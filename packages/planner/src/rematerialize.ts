@@ -15,8 +15,8 @@ export interface RematerializeOptions {
   /** The memory limit at any moment, including `graph.baseBytes`. */
   readonly budgetBytes: number;
   /**
-   * `fixed` (the default): nodes first run in the given order, which is that of the user's code and the tape. `free`:
-   * in any valid order.
+   * `fixed` (the default): nodes first run in the given order, which is the order of the user's code and the tape.
+   * `free`: nodes first run in any valid order.
    */
   readonly order?: "fixed" | "free" | undefined;
   /** Time limit in milliseconds. Default: 5000, unless `iterations` is given. */
@@ -46,7 +46,7 @@ export interface RematerializeProgress {
   readonly iterations: number;
   /** Cost of the best schedule within the budget so far, or undefined if there is none. */
   readonly cost: number | undefined;
-  /** The smallest peak so far, as long as none is within the budget. */
+  /** The smallest peak so far. It is only tracked until a schedule within the budget is found. */
   readonly smallestPeakBytes: number;
   /** A lower bound on the cost of any schedule within the budget. */
   readonly lowerBound: number;
@@ -54,7 +54,7 @@ export interface RematerializeProgress {
 
 /** The result of {@link rematerialize}: a schedule and its properties. */
 export interface Rematerialization {
-  /** True if `sequence` is within the budget. If not, it is the schedule with the smallest peak found. */
+  /** True if `sequence` is within the budget. If false, `sequence` is the schedule with the smallest peak found. */
   readonly isFeasible: boolean;
   /**
    * Node indices in the order in which they run. A node may occur several times. `~node` reloads the offloaded value of
@@ -91,29 +91,28 @@ export interface Rematerialization {
 
 const sliceMs = 25;
 /**
- * For a search with a number of changes: the number of changes between checks whether it is over, so that it ends after
- * the same change on every machine.
+ * For a search with a number of changes: how many changes it makes before it checks whether to stop. It thus ends after the same change on every machine.
  */
 const askedEvery = 50;
-/** The share of its changes after which such a search computes a bound. */
+/** The share of its changes after which a search with a number of changes computes a bound. */
 const boundedAfter = 0.1;
-/** Number of changes in the first slice. On a graph of a hundred thousand nodes they fill the slice. */
+/** Number of changes in the first slice. On a graph of a hundred thousand nodes, they take the whole slice. */
 const firstSlice = 50;
 const solverTolerance = 1e-6;
 
 /**
- * Finds in which order, and how often, to run the nodes of a graph, so that memory stays within a budget and the cost
- * is lowest. Values that do not fit are freed and recomputed or, in a graph with costs for transfers, offloaded and
- * reloaded. The budget is never exceeded. If nothing within it is found, `isFeasible` is false and the result is the
- * schedule with the smallest peak.
+ * Finds the order in which, and how often, to run the nodes of a graph, so that memory stays within a budget at the
+ * lowest cost. Values that do not fit are freed and recomputed or, in a graph with costs for transfers, offloaded and
+ * reloaded. A feasible result never exceeds the budget. If no schedule within the budget is found, `isFeasible` is
+ * false, and the result has the smallest peak found.
  *
- * A graph of up to 16 nodes is solved exactly, unless that takes too many states. All others are searched by simulated
- * annealing over sequences, with memory kept up to date at every position. A mixed-integer program gives a lower bound
- * on the cost of any schedule with the given order of first runs. The search works in slices of about 25 ms, so that a
- * browser stays responsive.
+ * A graph of up to 16 nodes is solved exactly, unless that takes too many states. For larger graphs, it searches by
+ * simulated annealing over sequences, with memory kept up to date at every position. A mixed-integer program gives a
+ * lower bound on the cost of any schedule with the given order of first runs. The search works in slices of about 25
+ * ms, so that a browser stays responsive.
  *
- * @throws RematError `BUDGET` for a budget that is not a positive number, or iterations or a time that are negative or
- * not numbers
+ * @throws RematError `BUDGET` if the budget is not a positive number, or if `iterations` or a time is negative or not a
+ * number
  * @example
  * const graph = readGraphFile(JSON.parse(text));
  * const { sequence, overhead, gap } = await rematerialize(graph, { budgetBytes: 0.8 * 46_319, timeMs: 2000 });

@@ -25,14 +25,15 @@ export interface MixedIntegerRow {
 /** The solution of a {@link MixedIntegerProblem}. @internal */
 export interface MixedIntegerSolution {
   /**
-   * The best solution found, by column, with its cost and a lower bound on any cost. It is undefined if none was found.
+   * The best solution found, by column, with its cost and a lower bound on the cost of any solution. Undefined if none
+   * was found.
    */
   readonly values: Float64Array | undefined;
   readonly cost: number;
   readonly lowerBound: number;
   /** True if it is proven that there is no solution. */
   readonly isInfeasible: boolean;
-  /** True if the solver finished. For a problem without whole columns, `cost` is a bound only then. */
+  /** True if the solver finished. For a problem without whole columns, `cost` is a bound only if this is true. */
   readonly isOptimal: boolean;
 }
 
@@ -40,7 +41,7 @@ const optimal = 7;
 const infeasible = 8;
 const feasiblePoint = 2;
 
-/** The error code if the solver itself fails, for example for lack of memory. @internal */
+/** The error code if the solver itself fails, for example because memory runs out. @internal */
 export const solverFailed = "SOLVER_FAILED";
 
 interface SolverOptions {
@@ -71,7 +72,7 @@ export async function solveMixedInteger(
   }
 }
 
-/** Loads the solver, which bundles for browsers do not contain. */
+/** Loads the solver. Bundles for browsers do not contain it. */
 async function loaded(): Promise<Highs> {
   try {
     return await loadHighs();

@@ -8,7 +8,7 @@ import { planOf, type SegmentPlan, searchesPerSegment, segmentPlans, undominated
 
 interface PlannedSegment {
   readonly graph: SegmentGraph;
-  /** True if plans are searched for this segment. Otherwise the plans of `alike` are tried on it. */
+  /** True if plans for this segment are searched. If false, the plans of `alike` are tried on it. */
   readonly isSought: boolean;
   readonly alike: readonly PlannedSegment[];
   plans: readonly SegmentPlan[];
@@ -17,7 +17,10 @@ interface PlannedSegment {
 interface Grain {
   readonly segments: readonly SegmentGraph[];
   readonly choices: readonly SegmentChoice[];
-  /** The most bytes in use in the plain order between the last segment's passes. */
+  /**
+   * The largest number of bytes in use, in the plain order, between the forward and the backward pass of the last
+   * segment.
+   */
   readonly restBytes: number;
 }
 
@@ -29,16 +32,16 @@ export interface BlockStructure {
 
 /** Number of segments planned among those that differ only in sizes. Their plans are tried on the others. */
 const mostAlike = 3;
-/** Number of changes to try per node of a segment in each search. More find little more, and fewer are not enough. */
+/** Number of changes to try per node of a segment in each search. More changes help little, and fewer are not enough. */
 const iterationsPerNode = { most: 60, least: 6 };
 /** How long a page may be unresponsive. */
 const sliceMs = 25;
 
 /**
- * Builds schedules of a whole step from plans of its segments. A segment is planned once for all that repeat it, with
- * several plans that differ in the memory kept between its forward and its backward pass. For a budget, the combination
- * with the lowest total cost is chosen. These schedules are available immediately for any budget, and a search starts
- * from them. @internal
+ * Builds schedules of a whole step from plans of its segments. A segment is planned once for all segments that repeat
+ * it. Its plans differ in the memory kept between its forward and its backward pass. For a budget, the combination with
+ * the lowest total cost is chosen. These schedules are available immediately for any budget, and a search starts from
+ * them. @internal
  */
 export class BlockPlans {
   readonly graph: PlanningGraph;
@@ -63,7 +66,7 @@ export class BlockPlans {
    * Plans the segments at ever coarser grains.
    *
    * @param iterations about how many changes to try in total; each grain gets as many as all coarser ones together, and
-   * segments for which this is too few are left out
+   * segments that would get too few are left out
    * @param deadline the time (of `performance.now()`) when planning stops
    */
   async prepare(iterations: number, signal?: AbortSignal, deadline: number = Number.POSITIVE_INFINITY): Promise<void> {

@@ -4,14 +4,17 @@ import type { SegmentPlan } from "./segment-plans.js";
 export interface SegmentChoice {
   readonly plans: readonly SegmentPlan[];
   /**
-   * Bytes used by everything else during its forward and its backward pass if every other segment follows its first
-   * plan.
+   * Bytes used by everything else during the segment's forward and backward pass, if every other segment follows its
+   * first plan.
    */
   readonly besideForward: number;
   readonly besideBackward: number;
 }
 
-/** Number of partial choices that are kept, from those that save more bytes to those that cost less. */
+/**
+ * Maximum number of partial choices that are kept. They range from choices that save more bytes to choices that cost
+ * less.
+ */
 const mostStates = 500;
 
 /**

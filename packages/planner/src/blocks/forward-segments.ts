@@ -13,13 +13,13 @@ export interface Segment {
 
 /** Smallest number of nodes in a segment. */
 const fewestNodes = 6;
-/** Fraction of the forward pass. Values that live longer exist everywhere and do not prevent a cut. */
+/** A fraction of the forward pass. Values that live longer than this do not prevent a cut, because they cross almost every place. */
 const longLife = 1 / 8;
 
 /**
- * Cuts a training step at places where little more than one value passes from one part of the forward pass to the next:
- * between residual blocks, layers, stages. The backward pass goes through the same parts in reverse. Empty for a graph
- * without such a structure. @internal
+ * Cuts a training step at places where few values besides one pass from one part of the forward pass to the next:
+ * between residual blocks, layers or stages. The backward pass goes through the same parts in reverse. Empty for a
+ * graph without such a structure. @internal
  */
 export function forwardSegments(graph: PlanningGraph): Segment[] {
   const { nodeCount, recomputable, outputs } = graph;
@@ -58,7 +58,7 @@ export function joinSegments(segments: readonly Segment[], size: number): Segmen
 /** Returns the ends of the segments of the nodes `first` to `end`, in order. The last one is `end`. */
 function narrowCuts(graph: PlanningGraph, first: number, end: number): number[] {
   const { outputs, consumers, bytes } = graph;
-  /** For each place, the change in the number of values that cross a cut before it. */
+  /** For each node, the change in the number of values that cross a cut right before it. */
   const crossing = new Int32Array(end + 2);
   for (let v = first; v < end; v++)
     for (let i = outputs.start[v]; i < outputs.start[v + 1]; i++) {

@@ -3,18 +3,18 @@ import type { PlanningGraph } from "../graph/planning-graph.js";
 import { maxCopies } from "../schedule/instances.js";
 import { Random } from "../schedule/random.js";
 
-/** Number of values examined before one is freed. */
+/** Number of values to examine before freeing one of them. */
 const samples = 32;
-/** If none of those can be freed, examine up to this many more each time, and this many per node in total. */
+/** If none of those can be freed: how many more to examine each time, and in total per node. */
 const moreSamples = { each: 1000, perNode: 20 };
-/** Largest number of nodes that may run again for one value. */
+/** Maximum number of nodes that may run again for one value. */
 const mostAgain = 8;
 
 /**
- * Makes a schedule in one pass over the plain order. At points above the budget, values are freed until right before
- * they are read next. It chooses values that cost little to recompute, or to offload and reload, per byte and per step
- * of absence. The inputs of their recomputation stay until then, so that nothing is recomputed twice for one reader,
- * whatever the shape of the graph. If that is not enough, the budget is exceeded by as little as necessary.
+ * Creates a schedule in one pass over the plain order. At points above the budget, it frees values until right before
+ * their next use. It chooses values that cost little to recompute, or to offload and reload, per byte and per step of
+ * absence. The inputs of their recomputation stay live until then, so that nothing is recomputed twice for one reader,
+ * in a graph of any shape. If that is not enough, the budget is exceeded by as little as necessary.
  *
  * Values are sampled at random, so that the time per value does not grow with the size of the graph. @internal
  */
@@ -27,7 +27,7 @@ class Pass {
   private readonly graph: PlanningGraph;
   private readonly random: Random;
   private now = 0;
-  /** The current limit: the budget, or more once the budget could not be met. */
+  /** The current limit: the budget, or more after the budget could not be met. */
   private limitBytes: number;
   private heldBytes: number;
   private readonly sequence: number[] = [];
@@ -41,8 +41,8 @@ class Pass {
   private readonly placeOf: Int32Array;
   private heldCount = 0;
   /**
-   * For each node, the first of the values recomputed before it. For each value, the next value in that list, and the
-   * node.
+   * Linked lists of the values recomputed before each node: for each node the first value, and for each value the next
+   * value and the node.
    */
   private readonly firstAgain: Int32Array;
   private readonly nextAgain: Int32Array;
@@ -165,8 +165,8 @@ class Pass {
   }
 
   /**
-   * Returns the cost of reloading a live value, plus offloading it if that has not happened before, or infinite if this
-   * is impossible.
+   * Returns the cost of reloading a live value, plus the cost of offloading it if that has not happened yet. Infinite
+   * if this is impossible.
    */
   private transferCost(w: number): number {
     const { transfers, producer } = this.graph;
@@ -187,8 +187,8 @@ class Pass {
   }
 
   /**
-   * Returns the next node from `now` on that reads a value, or the number of nodes for a result. Returns -1 if there is
-   * none.
+   * Returns the next node, from `now` on, that reads a value. If there is none, returns the number of nodes for a
+   * result, and -1 for other values.
    */
   private readerOf(w: number): number {
     const { consumers, result, nodeCount } = this.graph;
@@ -198,8 +198,8 @@ class Pass {
   }
 
   /**
-   * Finds the nodes and inputs needed to recompute a value at a time. Returns the cost, or infinite if it takes too
-   * many nodes or is impossible.
+   * Finds the nodes and inputs needed to recompute a value at a given time. Returns the cost, or infinite if it takes
+   * too many nodes or is impossible.
    */
   private lookAt(w: number, time: number): number {
     const { producer, inputs, cost, recomputable } = this.graph;

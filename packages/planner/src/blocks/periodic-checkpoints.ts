@@ -2,7 +2,7 @@ import { plainOrder } from "../bound/plain-order.js";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 import { simulateSchedule } from "../schedule/simulate-schedule.js";
 
-/** Number of bisection steps for the part of the forward pass that is recomputed. */
+/** Number of bisection steps to find the part of the forward pass that is recomputed. */
 const halvings = 6;
 
 interface Tried {
@@ -12,12 +12,12 @@ interface Tried {
 }
 
 /**
- * Makes a schedule that divides the nodes before the peak into stretches of equal length. It keeps only values that
+ * Creates a schedule that divides the nodes before the peak into stretches of equal length. It keeps only values that
  * pass from one stretch to the next, and recomputes each stretch when it is first read after the peak (Chen et al.
  * 2016, "Training deep nets with sublinear memory cost"). It tries several lengths and recomputes as little of the pass
- * as possible. The result is the cheapest schedule within the budget, or the one with the smallest peak. It takes a few
- * passes over the graph, so that large graphs get an answer before a search makes progress. Returns undefined if it
- * does not reduce the peak.
+ * as possible. The result is the cheapest schedule within the budget, or the one with the smallest peak. It takes only
+ * a few passes over the graph, so that there is an answer for large graphs before a search makes progress. Returns
+ * undefined if it does not reduce the peak.
  *
  * @param deadline the time (of `performance.now()`) after which only the first length is tried
  */
@@ -53,7 +53,7 @@ export function periodicCheckpoints(
   return best !== undefined && best.peakBytes < memory[peak] ? best.sequence : undefined;
 }
 
-/** Returns lengths of stretches: first the square root of `count`, then values further and further from it. */
+/** Returns lengths of stretches: first the square root of `count`, then lengths further and further from it. */
 function stretchLengths(count: number): number[] {
   const root = Math.max(2, Math.round(Math.sqrt(count)));
   const lengths = [root];
@@ -71,8 +71,8 @@ function isBetter(a: Tried, b: Tried, budgetBytes: number): boolean {
 }
 
 /**
- * Returns the plain order, modified so that values made before `until` are freed before `peak` unless another stretch
- * before the peak reads them.
+ * Returns the plain order with recomputation: values created before `until` are freed before `peak`, unless another
+ * stretch before the peak reads them.
  */
 function recomputeStretches(graph: PlanningGraph, length: number, until: number, peak: number): Int32Array {
   const { nodeCount, valueCount, producer, consumers, recomputable, inputs, outputs } = graph;

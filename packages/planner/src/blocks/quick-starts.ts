@@ -3,13 +3,13 @@ import { simulateSchedule } from "../schedule/simulate-schedule.js";
 import { freeUntilNextUse } from "./free-until-next-use.js";
 import { periodicCheckpoints } from "./periodic-checkpoints.js";
 
-/** Smaller graphs need no start from quick schedules. @internal */
+/** Graphs with fewer nodes need no quick schedules to start from. @internal */
 export const helpedNodes = 400;
 
 /**
- * Makes the schedules from which a search of a large graph starts, so that there is an answer before the search makes
- * progress. They take a few passes over the graph. Returns none for a small graph, or if the plain order is within the
- * budget.
+ * Creates the schedules from which a search of a large graph starts, so that there is an answer before the search makes
+ * progress. This takes a few passes over the graph. Returns no schedules for a small graph, or if the plain order is
+ * within the budget.
  *
  * @param deadline the time (of `performance.now()`) after which no more schedules are tried if one is within the budget
  * @internal

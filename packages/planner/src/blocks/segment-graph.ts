@@ -2,16 +2,17 @@ import { type PlanningGraph, type PlanningNode, planningGraph } from "../graph/p
 import type { Segment } from "./forward-segments.js";
 
 /**
- * A segment as a graph of its own: a node that makes the values from before, the segment's forward nodes, a node `rest`
- * for everything until the backward pass returns to the segment, and the segment's backward nodes, which run once.
+ * A segment as a graph of its own. Its first node creates the values from before the segment. Then follow the segment's
+ * forward nodes, a node `rest` for everything until the backward pass returns to the segment, and the segment's
+ * backward nodes, which run once.
  *
- * Values that stay alive beyond the segment's own backward pass anyway (weights, values that other segments need) have
- * no size here, because no plan for the segment affects them. @internal
+ * Values that stay alive beyond the segment's backward pass in any plan (weights, values that other segments need) have
+ * size 0 here, because no plan for the segment affects them. @internal
  */
 export interface SegmentGraph {
   readonly graph: PlanningGraph;
   readonly rest: number;
-  /** The node of the whole graph for each node, or -1 for the two artificial ones. */
+  /** For each node, the node of the whole graph, or -1 for the two artificial nodes. */
   readonly nodeOf: Int32Array;
 }
 
@@ -29,7 +30,7 @@ export function segmentGraph(graph: PlanningGraph, segment: Segment, lastUse: In
     if (v < to) return v - from + 1;
     return v < backwardFrom ? rest : v - backwardFrom + rest + 1;
   };
-  /** For each value made outside, which output of the first node or of `rest` it is. */
+  /** For each value created outside, its place among the outputs of the first node or of `rest`. */
   const placeOf = new Map<number, readonly [number, number]>();
   const madeOutside: [number[], number[]] = [[], []];
   const place = (w: number): readonly [number, number] => {
@@ -75,7 +76,7 @@ export function segmentGraph(graph: PlanningGraph, segment: Segment, lastUse: In
 }
 
 /**
- * Returns whether plans for one segment can be used for the other. With `sizes` they are also equally good there.
+ * Returns whether plans for one segment can be used for the other. With `sizes`, they must also be equally good there.
  * @internal
  */
 export function isAlike(a: SegmentGraph, b: SegmentGraph, what: "shape" | "sizes"): boolean {

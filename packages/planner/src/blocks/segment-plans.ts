@@ -15,14 +15,14 @@ export interface SegmentPlan {
 
 /** Number of steps from keeping everything to keeping nothing. */
 const levels = 16;
-/** About how many searches it takes to find the plans of one segment. @internal */
+/** Approximate number of searches to find the plans of one segment. @internal */
 export const searchesPerSegment = 35;
 /** Limits of a segment's own peak, as fractions of the peak of running everything once. */
 const peaks = [1, 0.8, 0.64, 0.5];
 
 /**
- * Yields plans for a segment, one at a time. The first runs everything once. The others keep less memory in between, or
- * use less while they run, and cost more. Each search starts from the plan before. @internal
+ * Yields plans for a segment, one at a time. The first plan runs everything once. The others cost more, and either keep
+ * less memory between the passes or use less while they run. Each search starts from the previous plan. @internal
  */
 export function* segmentPlans(
   segment: SegmentGraph,

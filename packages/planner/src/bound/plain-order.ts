@@ -18,7 +18,7 @@ export interface PlainOrder {
   /** For each node, the gaps of its values, sorted by their beginnings. */
   readonly gaps: readonly (readonly Gap[])[];
   /**
-   * For each value, the node that reads it last, or the node that makes it if nothing reads it. For a result it is the
+   * For each value, the node that reads it last, or the node that creates it if no node reads it. For a result, the
    * number of nodes.
    */
   readonly lastUse: Int32Array;

@@ -17,7 +17,8 @@ export interface RecomputationBound {
 }
 
 /**
- * Approximate number of matrix entries in a relaxation, and in a search for whole numbers. More hardly raise the bound.
+ * Approximate number of matrix entries in a relaxation, and in a search for whole numbers. More entries hardly raise
+ * the bound.
  */
 const relaxedEntries = 20_000;
 const wholeEntries = 60_000;
@@ -30,19 +31,19 @@ const mostRequired = 10;
 const mostAbsent = 300_000;
 
 /**
- * Returns a lower bound on the recomputation of any schedule that runs nodes for the first time in the given order.
- * HiGHS solves a mixed-integer program for it, or bounds its solution from below within the time limit.
+ * Returns a lower bound on the recomputation cost of any schedule whose first runs follow the given order. HiGHS solves
+ * a mixed-integer program for it, or bounds its solution from below within the time limit.
  *
- * Consider the first run of node t and a value that was made before it and is read by a later first run. The value is
- * either live, or absent and recomputed before that run. A gap lies between two consecutive first runs that make or
- * read the value. An absence in a gap costs one more run of the value's node. Runs in different gaps are different,
- * except for overlapping gaps of several outputs of one node, which share one run. The inputs of such a run are live,
- * or absent and recomputed in turn: in a gap of their own, or after their last first use by a run that costs their node
- * once. This continues down to values that cannot be recomputed, which must be live.
+ * Consider the first run of node t, and a value that was created before it and is read by a later first run. The value
+ * is either live, or absent and recomputed before that later run. A gap lies between two consecutive first runs that
+ * create or read the value. An absence in a gap costs one more run of the value's node. Each gap needs a run of its
+ * own, except that overlapping gaps of several outputs of one node share one run. The inputs of such a run are live, or
+ * are recomputed in turn. That happens in a gap of their own, or after their last gap, at the cost of one run of their
+ * node. This continues down to values that cannot be recomputed, which must be live.
  *
- * If values can be offloaded, an absent value may be reloaded instead, which needs no inputs and costs the offloading
- * once. At every moment the bytes in use are within the budget. Moments are linked only by which values are recomputed
- * at all. The order of those runs is left open, so the result is a bound.
+ * If values can be offloaded, an absent value may be reloaded instead. That needs no inputs and costs the offloading
+ * once. At every moment, the bytes in use are within the budget. The program links different moments only through the
+ * set of recomputed values. It leaves the order of their runs open, so the result is a bound.
  *
  * @param options.timeLimitS time limit in seconds
  * @param options.enoughCost stops early once the bound reaches this cost
@@ -82,7 +83,7 @@ export async function recomputationBound(
   return { extraCost, isInfeasible: false };
 }
 
-/** Solves a program. A solver that fails has proven nothing, so the result is undefined. */
+/** Solves a program. Returns undefined if the solver fails, because nothing is proven then. */
 async function solve(...problem: Parameters<typeof solveMixedInteger>): Promise<MixedIntegerSolution | undefined> {
   try {
     return await solveMixedInteger(...problem);
@@ -100,12 +101,12 @@ function roundedUp(graph: PlanningGraph, cost: number): number {
 
 interface Moment {
   readonly time: number;
-  /** The values that could be absent, and for each a key of its column: the component of gaps that it belongs to. */
+  /** For each value that could be absent, the key of its column: the component of gaps that it belongs to. */
   readonly absent: ReadonlyMap<number, number>;
   readonly excess: number;
 }
 
-/** Returns the moments at which the plain order exceeds the budget, except those that a neighbouring moment implies. */
+/** Returns the moments at which the plain order exceeds the budget, without moments that a neighbouring one implies. */
 function momentsOver(graph: PlanningGraph, order: PlainOrder, budgetBytes: number): Moment[] {
   const { memory, gaps } = order;
   const times = someOver(graph, order, budgetBytes);
@@ -217,8 +218,8 @@ function program(
     return c;
   };
   /**
-   * Columns for recomputing or reloading within a component of gaps, for the same after the last first use, and for
-   * offloading.
+   * Columns for recomputing or reloading within a component of gaps, for recomputing or reloading after the last gap,
+   * and for offloading.
    */
   const inGap: Returns = { again: new Map(), reloaded: new Map() };
   const afterwards: Returns = { again: new Map(), reloaded: new Map() };
@@ -254,8 +255,8 @@ function program(
     const held = new Map<number, number>();
     const isMissing = new Map<number, number>();
     /**
-     * Requires the inputs of v in case it runs after this moment, because of `reason` and unless it is reloaded. Their
-     * own inputs are queued.
+     * Requires the inputs of v if v runs after this moment because of `reason` and is not reloaded. The inputs of those
+     * inputs are queued.
      */
     const require = ({ v, reason, unless }: Requirement) => {
       for (let i = inputs.start[v]; i < inputs.start[v + 1]; i++) {

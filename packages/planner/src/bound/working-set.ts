@@ -10,9 +10,9 @@ export interface WorkingSet {
 }
 
 /**
- * Returns a lower bound on the peak of any schedule: permanent memory plus the inputs, outputs and workspace of the
- * worst node. If nodes first run in the given order, it also counts values that wait there and can be neither
- * recomputed nor reloaded.
+ * Returns a lower bound on the peak of any schedule: permanent memory, plus the inputs, outputs and workspace of the
+ * node that needs the most. If nodes first run in the given order, it also counts values that must stay live during
+ * that node, because they can be neither recomputed nor reloaded.
  *
  * @param isFree whether nodes may first run in another order than the given one
  * @example

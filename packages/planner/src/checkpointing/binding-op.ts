@@ -3,7 +3,7 @@ import { formatOccurrence, type Occurrence, opOccurrences, row, type Trace } fro
 import { workingSet } from "../bound/working-set.js";
 import type { TracePlanningGraph } from "../graph/planning-graph-of-trace.js";
 
-/** Why a budget for a training step cannot be met. */
+/** The reason why a budget for a training step cannot be met. */
 export interface BindingOp extends UnmetBudget {
   /** The op that needs `lowerBoundBytes`. */
   readonly op: number;

@@ -10,7 +10,7 @@ export type CheckpointingGoal =
   | { readonly budgetFraction: number }
   | { readonly maxOverhead: number };
 
-/** Returns the goal of meeting a budget: see `parseBudget` of `@remat/memory`. */
+/** Returns a budget as a goal. See `parseBudget` of `@remat/memory`. */
 export function goalOfBudget(budget: Budget): { readonly budgetBytes: number } | { readonly budgetFraction: number } {
   return "bytes" in budget ? { budgetBytes: budget.bytes } : { budgetFraction: budget.fraction };
 }

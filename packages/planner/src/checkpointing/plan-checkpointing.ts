@@ -11,7 +11,7 @@ import { type BudgetedSchedule, findSchedules, type ScheduleOptions } from "./pl
 import { runInTurn, type SearchRunner } from "./search-runner.js";
 
 /**
- * Options for {@link planCheckpointing}: a goal, limits of the search, and which ops may be recomputed or offloaded.
+ * Options for {@link planCheckpointing}: a goal, limits of the search, and the ops that may be recomputed or offloaded.
  */
 export type CheckpointingOptions = CheckpointingGoal &
   PlanningGraphOfTraceOptions &
@@ -21,7 +21,7 @@ export type CheckpointingOptions = CheckpointingGoal &
      * requested goal.
      */
     readonly paretoPoints?: number | undefined;
-    /** Number of searches with different seeds for the requested budget, of which the best counts. Default: 1. */
+    /** Number of searches with different seeds for the requested budget. The best result counts. Default: 1. */
     readonly searches?: number | undefined;
   };
 
@@ -44,9 +44,9 @@ export interface CheckpointingAnswer {
   readonly recordedPeakBytes: number;
   /** The best plan for the goal, or undefined if none was found. */
   readonly point: CheckpointingPoint | undefined;
-  /** The reason why no plan was found, or undefined if there is one. */
+  /** The reason why no plan was found, or undefined if one was found. */
   readonly infeasible: BindingOp | undefined;
-  /** Plans by decreasing budget. Their peaks decrease and their overheads do not. Only with `paretoPoints`. */
+  /** Plans by decreasing budget. Their peaks decrease, and their overheads never decrease. Only with `paretoPoints`. */
   readonly front: readonly CheckpointingPoint[];
   /** The smallest peaks found with no slowdown, at most 5%, and at most 20% more time. Only with `paretoPoints`. */
   readonly recommended:
@@ -59,9 +59,8 @@ export interface CheckpointingAnswer {
 }
 
 /**
- * Plans recomputation for a training step: how to train it in a given amount of memory, or how little memory it needs
- * for a given slowdown. It plans the whole step op by op, so it finds which modules to checkpoint and which of their
- * results to keep.
+ * Plans recomputation for a training step: for a given amount of memory, or for the least memory at a given slowdown.
+ * It plans the whole step op by op, so it also finds which modules to checkpoint and which of their results to keep.
  *
  * @throws RematError `BUDGET` unless exactly one goal is given, as a number in its range, and the errors of
  * `planningGraphOfTrace`

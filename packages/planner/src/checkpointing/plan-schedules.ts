@@ -14,7 +14,7 @@ export type ScheduleOptions = CheckpointingGoal &
      * requested goal.
      */
     readonly paretoPoints?: number | undefined;
-    /** Number of searches with different seeds for the requested budget, of which the best counts. Default: 1. */
+    /** Number of searches with different seeds for the requested budget. The best result counts. Default: 1. */
     readonly searches?: number | undefined;
   };
 
@@ -33,7 +33,9 @@ export interface ScheduleAnswer {
   readonly isProvenInfeasible: boolean;
   /** The schedule with the smallest peak found, at any cost. */
   readonly smallest: Rematerialization;
-  /** Schedules by decreasing budget. Their peaks decrease and their overheads do not. Only with `paretoPoints`. */
+  /**
+   * Schedules by decreasing budget. Their peaks decrease, and their overheads never decrease. Only with `paretoPoints`.
+   */
   readonly front: readonly BudgetedSchedule[];
   /** The smallest peaks found with no added cost, at most 5%, and at most 20% more. Only with `paretoPoints`. */
   readonly recommended:
@@ -46,9 +48,9 @@ export interface ScheduleAnswer {
 }
 
 /**
- * Plans recomputation for any graph, as `planCheckpointing` does for a training step: the schedule for a budget or an
- * overhead, and on request the front between memory and cost. A budget fraction refers to the peak of running every
- * node once in the given order.
+ * Plans recomputation for any graph, as `planCheckpointing` does for a training step. Returns the schedule for a budget
+ * or an overhead, and with `paretoPoints` the trade-off between memory and cost. A budget fraction refers to the peak
+ * of running every node once in the given order.
  *
  * @throws RematError `BUDGET` unless exactly one goal is given, as a number in its range
  * @example
@@ -101,7 +103,7 @@ export async function findSchedules(
   };
 }
 
-/** Halves the time of a call that is limited only by time. */
+/** Halves the time limit of a call that has no other limit. */
 function withHalfTheTime(options: ScheduleOptions): ScheduleOptions {
   const { timeMs, iterations } = options;
   return iterations === undefined ? { ...options, timeMs: (timeMs ?? defaultTimeMs) / 2 } : options;

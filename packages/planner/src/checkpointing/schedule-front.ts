@@ -8,7 +8,8 @@ import type { SearchEffort, SharedEffort } from "./search-effort.js";
 import type { SearchRunner } from "./search-runner.js";
 
 /**
- * Number of changes to try for the plans of blocks, per millisecond or per change of a call: about a third of its time.
+ * Number of changes to try for the plans of blocks, per millisecond or per change of a call. This takes about a third
+ * of the call's time.
  */
 const blockChanges = { perMs: 150, perChange: 1 };
 
@@ -17,15 +18,15 @@ const blockShare = 0.4;
 /** Largest fraction of a call's time for the quick schedules from which each search starts. */
 const quickShare = 0.2;
 
-/** Time to begin and end a search on the smallest graph. */
+/** Time needed to begin and end a search on the smallest graph. */
 const leastSearchMs = 5;
 
 interface FrontSearch {
   readonly budgetBytes: number;
   readonly weight: number;
   /**
-   * The schedules that the search starts from: known ones (the default), known ones and ones built from blocks, or only
-   * the plain order.
+   * The schedules that the search starts from. By default known schedules, with `blocks` also schedules built from
+   * blocks, with `plain` only the plain order.
    */
   readonly begin?: "blocks" | "plain";
   readonly hasBound?: boolean;
@@ -40,8 +41,8 @@ export type FrontOptions = Pick<
 
 /**
  * Schedules of one graph under many budgets. Each search starts from the schedules that others found. A schedule for a
- * budget is also one for every larger budget, so costs never rise with the budget. On large graphs, searches also start
- * from schedules built from blocks. @internal
+ * budget is also valid for every larger budget, so costs never rise with the budget. On large graphs, searches also
+ * start from schedules built from blocks. @internal
  */
 export class ScheduleFront {
   readonly graph: PlanningGraph;
@@ -102,15 +103,15 @@ export class ScheduleFront {
   }
 
   /**
-   * Adds the schedules found without offloading. With offloading nothing costs more, but bounds proven without it no
-   * longer hold.
+   * Adds schedules found without offloading. With offloading they cost no more, but bounds proven without it no longer
+   * hold.
    */
   learnFrom({ found }: ScheduleFront): void {
     for (const { plain, ...schedule } of found)
       this.found.push({ ...schedule, plain, lowerBound: plain.cost, isProvenInfeasible: false });
   }
 
-  /** Plans blocks, once there is something to search for. */
+  /** Plans blocks before the first search. */
   private async prepareBlocks(): Promise<void> {
     const { graph, effort } = this;
     const { order, seed, signal } = this.options;
@@ -130,7 +131,7 @@ export class ScheduleFront {
     if (blocks.structure.length > 0) this.blocks = blocks;
   }
 
-  /** Searches for the best schedule within a budget, with `searches` searches at the end. */
+  /** Searches for the best schedule within a budget. The last step consists of `searches` searches. */
   async searchBest(budgetBytes: number, weight: number, searches: number): Promise<void> {
     if (budgetBytes >= this.plain.peakBytes) return;
     // No schedule can be within it, so search for the one that comes closest.
@@ -151,7 +152,7 @@ export class ScheduleFront {
     );
   }
 
-  /** Searches for schedules within each of several budgets. A schedule found for one serves the others. */
+  /** Searches for schedules within each of several budgets. Each search can use schedules found for other budgets. */
   async searchEach(budgets: readonly number[], weight: number): Promise<void> {
     const limits = this.affordable(budgets.filter((bytes) => bytes < this.plain.peakBytes));
     const each = weight / 2 / Math.max(1, limits.length);
@@ -160,7 +161,7 @@ export class ScheduleFront {
   }
 
   /**
-   * Returns as many of the budgets as there is time for, equally spaced. Budgets in between use the schedules found for
+   * Returns as many of the budgets as there is time for, equally spaced. The other budgets use the schedules found for
    * these.
    */
   private affordable(budgets: readonly number[]): readonly number[] {
@@ -191,7 +192,7 @@ export class ScheduleFront {
     }
   }
 
-  /** Returns the best schedule that a search starts from, for a search that failed. */
+  /** Returns the best of the schedules that a failed search started from. */
   private async beginningOf({ timeMs: _, ...task }: RematerializeOptions): Promise<Rematerialization> {
     return rematerialize(this.graph, { ...task, iterations: 0, boundTimeMs: 0 });
   }
@@ -254,7 +255,7 @@ export class ScheduleFront {
     };
   }
 
-  /** Bounds how much cheaper a schedule with the same memory could be. */
+  /** Computes a bound on how much cheaper a schedule with the same memory could be. */
   async bound(schedule: Rematerialization, weight: number): Promise<Rematerialization> {
     const [{ timeMs }] = this.effort.take([weight], 1);
     const limitMs = this.options.boundTimeMs ?? timeMs ?? 2000;
@@ -275,8 +276,8 @@ export class ScheduleFront {
   }
 
   /**
-   * Returns the cheapest known schedule within a budget, the smallest among equally cheap ones, with the best known
-   * bound.
+   * Returns the cheapest known schedule within a budget, with the best known bound. If several are equally cheap, it
+   * returns the one with the smallest peak.
    */
   cheapestWithin(budgetBytes: number): Rematerialization | undefined {
     const schedule = best(
@@ -287,7 +288,8 @@ export class ScheduleFront {
   }
 
   /**
-   * Returns the known schedule with the smallest peak for at most this overhead, the cheapest among equally small ones.
+   * Returns the known schedule with the smallest peak for at most this overhead. If several have that peak, it returns
+   * the cheapest.
    */
   smallestWithin(overhead: number): Rematerialization {
     const schedule = best(
@@ -310,9 +312,9 @@ export class ScheduleFront {
   }
 
   /**
-   * Narrows the range between budgets that cost too much and budgets that do not, in `steps` steps. It tries the
-   * middle. After a step without success, it tries the point where the chord between the two has the wanted overhead,
-   * which works if costs are convex in memory.
+   * Narrows, in `steps` steps, the range between a budget that costs too much and a budget that does not. It tries the
+   * middle. After a step without success, it tries the budget at which a straight line between the two has the wanted
+   * overhead. That works if costs are convex in memory.
    */
   async narrow(overhead: number, steps: number, weight: number): Promise<void> {
     /** The largest budget for which nothing was found. */
@@ -338,8 +340,8 @@ export class ScheduleFront {
   }
 
   /**
-   * Returns a schedule with the best bound from the searches with at least as much memory. Less memory never costs
-   * less.
+   * Returns a schedule with the best bound from searches with at least as much memory. Their bounds are valid, because
+   * less memory never costs less.
    */
   private withBound(schedule: Rematerialization, budgetBytes: number): Rematerialization {
     let lowerBound = schedule.plain.cost;

@@ -5,8 +5,8 @@ import type { RematerializeOptions } from "../rematerialize.js";
 export type SearchEffort = Pick<RematerializeOptions, "timeMs" | "iterations">;
 
 /**
- * Divides the time, or the number of changes, of a whole call among its searches by weight. Effort that one search
- * leaves unused goes to later ones. @internal
+ * Divides the time, or the number of changes, of a whole call among its searches by weight. Later searches get the
+ * effort that earlier ones did not use. @internal
  */
 export class SharedEffort {
   readonly isTimed: boolean;

@@ -2,8 +2,8 @@ import type { PlanningGraph } from "../graph/planning-graph.js";
 import { type Rematerialization, type RematerializeOptions, rematerialize } from "../rematerialize.js";
 
 /**
- * Runs searches on one graph, one after the other or several at once. Results are in the order of the tasks, and
- * undefined for a search that failed. @internal
+ * Runs searches on one graph, one after the other or several at once. Results are in the order of the tasks. The result
+ * of a failed search is undefined. @internal
  */
 export interface SearchRunner {
   readonly workers: number;

@@ -1,10 +1,10 @@
 import { tellsSaves } from "@remat/memory/checkpointing";
 import type { Trace } from "@remat/trace";
 
-/** The program that follows a plan, which determines what a plan may contain. */
+/** The program that follows a plan. It determines what a plan may contain. */
 export interface PlanExecutor {
   readonly name: string;
-  /** Its purpose in one line, for the help text. */
+  /** The executor's purpose in one line, for the help text. */
   readonly purpose: string;
   /** The subject of its plans: a recorded or traced training step, or the graphs that a model is compiled into. */
   readonly plans: "step" | "compiled";
@@ -28,8 +28,8 @@ export const torchCheckpointExecutor: PlanExecutor = {
 };
 
 /**
- * Follows a budget for activations: the min-cut partitioner of `torch.compile`, which itself decides which tensors are
- * saved for the backward pass.
+ * Follows a budget for activations: the min-cut partitioner of `torch.compile`. The partitioner decides which tensors
+ * are saved for the backward pass.
  */
 export const torchCompileExecutor: PlanExecutor = {
   name: "torch-compile",
@@ -38,12 +38,12 @@ export const torchCompileExecutor: PlanExecutor = {
   framework: "pytorch",
 };
 
-/** All executors that plans are made for. To add one, add its folder here and a line. */
+/** All executors for which remat makes plans. To add one, add its folder and a line here. */
 export const planExecutors: readonly PlanExecutor[] = [tfjsExecutor, torchCheckpointExecutor, torchCompileExecutor];
 
 /**
- * Returns the default executor for the plans of a run: PyTorch's checkpointing for a PyTorch run that records what
- * autograd saves, otherwise TensorFlow.js.
+ * Returns the default executor for plans of a run. It is PyTorch's checkpointing for a PyTorch run that records the
+ * tensors that autograd saves, otherwise TensorFlow.js.
  */
 export function executorOf(trace: Trace): PlanExecutor {
   const isTorch = trace.header.framework === torchCheckpointExecutor.framework && tellsSaves(trace);

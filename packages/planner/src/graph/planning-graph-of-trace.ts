@@ -5,7 +5,7 @@ import { type PlanningGraph, withLink } from "./planning-graph.js";
 /** Options for {@link planningGraphOfTrace}. */
 export type PlanningGraphOfTraceOptions = SequenceGraphOptions & {
   /**
-   * Bandwidth of the link between device and host memory in each direction, in bytes per second. With it, results of
+   * Bandwidth of the link between device and host memory in each direction, in bytes per second. If given, results of
    * the forward pass may be offloaded instead of recomputed. By default nothing is offloaded.
    */
   readonly linkBytesPerSecond?: number | undefined;
@@ -19,8 +19,8 @@ export type TracePlanningGraph = PlanningGraph & TraceSequenceGraph;
  * `@remat/memory`) with the cost of running each op again.
  *
  * @throws RematError `TRACE_PHASE` for a trace without a backward pass, `TRACE_RECOMPUTES` for a step that recomputes
- * by itself, `TRACE_RUNTIME` for a trace without runtimes, which must be estimated first, and `LINK` for an invalid
- * bandwidth, or a framework for which offloading is not supported
+ * by itself, `TRACE_RUNTIME` for a trace without runtimes (estimate them first), and `LINK` for an invalid bandwidth,
+ * or for a framework that does not support offloading
  * @example
  * const graph = planningGraphOfTrace(await readTrace(file));
  */

@@ -8,8 +8,8 @@ export interface PlanningGraph extends SequenceGraph {
   /** 0 for a node that must run exactly once: its values cannot be recomputed. */
   readonly recomputable: Uint8Array;
   /**
-   * 1 for a node that stands for values that user code makes or releases between ops. It runs once, and as late as
-   * possible. None by default.
+   * 1 for a node that represents values that user code creates or releases between ops. Such a node runs once, and as
+   * late as possible. By default there are none.
    */
   readonly isSource?: Uint8Array;
   /** The cost of moving values to and from host memory. Left out if nothing can be offloaded. */
@@ -22,14 +22,14 @@ export interface PlanningGraph extends SequenceGraph {
 }
 
 /**
- * The costs of offloading, by node with a single value. They are infinite for nodes whose value cannot be offloaded. A
- * transfer is a step of its own, during which nothing is computed, because an executor with a synchronous pass waits
+ * The costs of offloading, for nodes with a single value. They are infinite for nodes whose value cannot be offloaded.
+ * A transfer is a step of its own, during which nothing is computed, because an executor that runs synchronously waits
  * for it.
  */
 export interface TransferCosts {
-  /** Cost of moving a node's value to host memory. It is paid once, however often the value is reloaded. */
+  /** Cost of moving a node's value to host memory. It is paid once, even if the value is reloaded several times. */
   readonly offload: Float64Array;
-  /** Cost of moving it back, each time. */
+  /** Cost of each move back to the device. */
   readonly reload: Float64Array;
 }
 
@@ -88,8 +88,8 @@ export interface PlanningNode {
 /**
  * Builds a planning graph from its nodes, in order.
  *
- * @throws RematError `PLANNING_GRAPH` with the name of a node whose cost or bytes are negative or not a number, whose
- * input no earlier node makes, or whose result it does not make
+ * @throws RematError `PLANNING_GRAPH` with the name of a node, if its cost or bytes are negative or not a number, if no
+ * earlier node creates its input, or if it does not create its result
  * @example
  * const graph = planningGraph([
  *   { name: "split", cost: 1, outputBytes: [4, 8], inputs: [] },

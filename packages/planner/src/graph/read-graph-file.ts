@@ -14,7 +14,8 @@ const schema = "rematerialization-graph/1";
 const mostTogether = 1e300;
 
 /**
- * Returns the planning graph of a graph file. Each node makes one value, and an edge means that a node reads it.
+ * Returns the planning graph of a graph file. Each node creates one value. An edge to another node means that the other
+ * node reads the value.
  *
  * @throws RematError `GRAPH_FILE` with the node or edge, for negative, non-numeric or too large bytes or cost, an edge
  * to an unknown node, a duplicate edge, a cycle, or nodes that are not in topological order

@@ -3,12 +3,11 @@ import { type CoreLimits, expandCore } from "./expand-core.js";
 import { type Choice, chooseGreedily } from "./greedy.js";
 import type { WholeKnapsack } from "./whole-knapsack.js";
 
-/** The solver's tolerances are absolute, so sizes and profits are passed to it in proportion to these. */
+/** The solver's tolerances are absolute, so the capacity and the total profit are scaled to these values. */
 const capacityShare = 1e3;
 const profitShare = 1e3;
 /**
- * The solver accepts a choice that exceeds the budget by its tolerance. Each such choice is excluded, and there are
- * few.
+ * Maximum number of excluded choices. The solver accepts a choice that exceeds the budget by its tolerance. Each such choice is then excluded.
  */
 const mostCuts = 50;
 /** Bounds are products of doubles, with errors of fewer units than this. */
@@ -18,9 +17,9 @@ const roundingUnits = 8;
 const startLimits: CoreLimits = { front: 256, work: 1e6, frontAfterwards: 16 };
 
 /**
- * Solves the knapsack as an integer program with HiGHS. Items that are certainly in or out of every choice better than
- * the starting one are left out of the program. Choices are checked in whole numbers. If the solver ends without an
- * answer, the starting choice is returned with the solver's bound.
+ * Solves the knapsack as an integer program with HiGHS. The program leaves out items if every choice that is better
+ * than the starting one contains them, or if none does. Choices are checked in whole numbers. If the solver ends
+ * without an answer, the starting choice is returned with the solver's bound.
  */
 export async function chooseByIlp(knapsack: WholeKnapsack, timeLimitS: number): Promise<Choice> {
   const { weight, profit } = knapsack;

@@ -2,14 +2,14 @@ import { Front, History } from "./front.js";
 import { type Choice, chooseGreedily } from "./greedy.js";
 import type { WholeKnapsack } from "./whole-knapsack.js";
 
-/** The largest number of states kept at a time, and the number it drops to after `work` states were examined. */
+/** The maximum number of states kept at a time, and the lower maximum after `work` states were examined. */
 export interface CoreLimits {
   readonly front: number;
   readonly work: number;
   readonly frontAfterwards: number;
 }
 
-/** Takes about half a second in total. */
+/** With these limits, a search takes about half a second in total. */
 const fullLimits: CoreLimits = { front: 1 << 16, work: 1e7, frontAfterwards: 1 << 10 };
 /**
  * A state that can gain at most this share of the total profit is pruned. Runtimes and sizes that are proportional
@@ -20,10 +20,10 @@ const toleranceShare = 2 ** -36;
 const roundingUnits = 8;
 
 /**
- * Finds the optimum by dynamic programming over Pareto-optimal partial choices, starting at the items where the greedy
- * choice ends and moving outwards. States that are dominated, or whose bound shows that they cannot beat the best
- * choice so far, are dropped. It needs no grid of sizes, and except for contrived instances it examines only a small
- * core of the items. If the states exceed their limit, the least promising are dropped, and the bound accounts for it.
+ * Finds the optimum by dynamic programming over Pareto-optimal partial choices. It starts at the items where the greedy
+ * choice ends and moves outwards. It drops states that are dominated, or whose bound shows that they cannot beat the
+ * best choice so far. It needs no grid of sizes, and except for contrived instances it examines only a small core of
+ * the items. If the states exceed their limit, the least promising are dropped, and the bound accounts for it.
  *
  * Source: D. Pisinger, "A minimal algorithm for the 0-1 knapsack problem", Operations Research 45 (1997).
  */
@@ -68,7 +68,7 @@ class CoreSearch {
   best: number;
   /** The state of the best choice, or undefined while the greedy choice is the best. */
   bestChange: number | undefined;
-  /** The highest bound among states that were pruned although they could still have gained. */
+  /** The highest bound among states that were pruned although they could have led to a better choice. */
   prunedBound = 0;
   private spare: Front = new Front();
   private work = 0;

@@ -1,6 +1,5 @@
 /**
- * Partial choices by ascending weight, none of which is better than another in both weight and profit, in growing
- * columns.
+ * Partial choices by ascending weight, in growing columns. No choice is better than another in both weight and profit.
  */
 export class Front {
   length = 0;

@@ -10,8 +10,8 @@ export interface Choice {
 
 /**
  * Saves items by descending runtime per memory as long as they fit, or the one item with the highest profit if that is
- * better. The result is at least half of the optimum. The bound is Dantzig's: the first item that does not fit is
- * split.
+ * better. The result is at least half of the optimum. The bound is Dantzig's: the profit if the first item that does
+ * not fit could be split.
  */
 export function chooseGreedily({ weight, profit, capacity }: WholeKnapsack): Choice {
   const count = weight.length;

@@ -5,7 +5,7 @@ export type KnapsackMethod = "dp" | "ilp" | "greedy";
 
 /** The input of {@link solveKnapsack}: items to save within a budget. */
 export interface Knapsack {
-  /** For each item, the memory for saving it: bytes, or shares of a total as in the min-cut partitioner. */
+  /** For each item, the memory that saving it takes: bytes, or shares of a total as in the min-cut partitioner. */
   readonly memory: ArrayLike<number>;
   /** For each item, the recomputation time that saving it avoids. */
   readonly runtime: ArrayLike<number>;

@@ -8,18 +8,18 @@ import { type WholeKnapsack, wholeKnapsack } from "./whole-knapsack.js";
 const rounding = 1e-12;
 
 /**
- * Chooses the items to save within a budget so that the least time is left for recomputation: the 0-1 knapsack of
- * PyTorch's min-cut partitioner.
+ * Chooses the items to save within a budget so that recomputation takes the least time: the 0-1 knapsack of PyTorch's
+ * min-cut partitioner.
  *
- * - `"dp"`, dynamic programming: the optimum, to 2^-36 of the total runtime. Sizes need not be whole numbers. On
+ * - `"dp"`, dynamic programming: the optimum, up to 2^-36 of the total runtime. Sizes need not be whole numbers. On
  *   contrived hard instances it stops at a limit of states, and `gap` bounds the distance from the optimum.
  * - `"ilp"`: the optimum by HiGHS, which is loaded when first used.
- * - `"greedy"`: by descending runtime per memory, or the single best item. At least half of the optimum, usually
- *   within one percent.
+ * - `"greedy"`: by descending runtime per memory, or the single best item. The result is at least half of the optimum,
+ *   and usually within one percent of it.
  *
- * The saved items never exceed the budget: sums of whole-number sizes are exact, others up to 2^-52 of the sum per
- * item. (The original rounds sizes to 1/10000 and can exceed the budget.) Items without memory are saved. Items with
- * memory but without runtime are not.
+ * The saved items never exceed the budget. Sums of whole-number sizes are exact, and other sums are exact up to 2^-52
+ * of the sum per item. (PyTorch rounds sizes to 1/10000 and can exceed the budget.) Items without memory are saved.
+ * Items with memory but without runtime are not saved.
  *
  * Source: `torch/_functorch/_activation_checkpointing/knapsack.py`.
  *

@@ -1,8 +1,8 @@
 import type { Knapsack } from "./knapsack.js";
 
 /**
- * A knapsack in whole numbers, so that sums are exact and independent of their order. It contains only items that leave
- * a choice: items without memory are always saved, and items without profit or larger than the budget never.
+ * A knapsack in whole numbers, so that sums are exact and independent of their order. It leaves out items without
+ * memory, which are always saved, and items that have no profit or are larger than the budget, which are never saved.
  */
 export interface WholeKnapsack {
   /** The item at each place. Places are sorted by descending runtime per memory, equal ones by item. */
@@ -22,8 +22,8 @@ const exactBits = 52;
 
 /**
  * Rounds sizes. Whole numbers stay exact, in units of their greatest common divisor. Other sizes are rounded up to a
- * grid of 2^-52 of their sum, and the budget gets one more unit of the grid per item, because summing them in doubles
- * could be off by that much: ten times 0.1 fits into 1.
+ * grid of 2^-52 of their sum, and the budget gets one more unit of the grid per item. A sum of doubles can be wrong by
+ * that much, and ten times 0.1 must fit into 1.
  */
 export function wholeKnapsack({ memory, runtime, budget }: Knapsack): WholeKnapsack {
   const free: number[] = [];
@@ -67,7 +67,7 @@ function commonDivisor(a: number, b: number): number {
   return a;
 }
 
-/** Returns a power of two, because dividing by one is exact. */
+/** Returns a power of two, because division by a power of two is exact. */
 function gridUnit(sum: number): number {
   return sum > 0 ? Math.max(2 ** (Math.ceil(Math.log2(sum)) - exactBits), 2 ** -1022) : 1;
 }

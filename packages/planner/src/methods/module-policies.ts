@@ -11,8 +11,8 @@ import type { MethodTable, PlanMethod } from "./plan-method.js";
 type NamedPolicy = CheckpointedPolicy & { readonly policy: ModulePolicy };
 
 /**
- * Returns a method that chooses the results to store in each module, each within a budget of its own, with one of the
- * methods of {@link planModule}.
+ * Returns a method that chooses the results to store in each module, with one of the methods of {@link planModule}.
+ * Each module has its own budget.
  */
 export function modulePolicies(name: ModulePolicyMethod, how: string, aliases: readonly string[] = []): PlanMethod {
   return {

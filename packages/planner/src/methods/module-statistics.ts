@@ -9,7 +9,7 @@ export interface ModuleStatistics {
   readonly modules: readonly ModuleStats[];
   /** Statistics of every module with children, by name. */
   readonly sac: ReadonlyMap<string, SACStats>;
-  /** Modules that were left out because the trace has no backward pass of theirs. */
+  /** Modules that were left out because the trace does not contain their backward pass. */
   readonly leftOut: readonly string[];
 }
 

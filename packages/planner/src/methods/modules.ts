@@ -11,7 +11,7 @@ import { namedModules } from "./named-modules.js";
 import type { MethodTable, PlanMethod } from "./plan-method.js";
 
 /**
- * Chooses which modules of the tree to checkpoint, and reports the peak of the module model beside the simulated one.
+ * Chooses which modules of the tree to checkpoint, and reports the peak of the module model next to the simulated one.
  */
 export const modulesMethod: PlanMethod = {
   name: "modules",
@@ -76,14 +76,14 @@ interface TreeAndPlan {
 }
 
 /**
- * How many times planning is repeated with a lower budget, because the simulation shows memory that the module model
- * leaves out.
+ * Maximum number of plans, each with a lower budget. They are needed because the simulation shows memory that the
+ * module model leaves out.
  */
 const mostTries = 6;
 
 /**
- * Lowers the aim by the amount that the simulated peak is above the budget, and returns the first plan within it, or
- * the one with the smallest peak.
+ * Lowers the aim by the amount by which the simulated peak exceeds the budget, and plans again. Returns the first plan
+ * within the budget, or the plan with the smallest peak.
  */
 async function planWithin(
   budgetBytes: number,

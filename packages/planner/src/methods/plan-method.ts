@@ -12,9 +12,9 @@ export interface PlanMethod {
   readonly name: string;
   /** Other names for it. */
   readonly aliases?: readonly string[];
-  /** Its purpose in one line, for the help text. */
+  /** The method's purpose in one line, for the help text. */
   readonly purpose: string;
-  /** The quantity that its budget limits: the peak of the step, or the stored results of each module. */
+  /** The quantity that the budget limits: the peak of the step, or the stored results of each module. */
   readonly budgetOf: "step" | "module";
   readonly takes: ReadonlySet<MethodOption>;
   plan(trace: Trace, request: MethodRequest): Promise<MethodAnswer>;
@@ -31,10 +31,10 @@ export interface MethodRequest
   readonly timeMs?: number | undefined;
   /** Names or patterns of the modules that may be planned (`*` stands for a part of one name), or empty for all. */
   readonly modules?: readonly string[];
-  /** The number of devices that weights are sharded over, and the modules that are sharded as a unit. */
+  /** The number of devices that weights are sharded over, and the modules that are sharded as units. */
   readonly worldSize?: number;
   readonly fsdpUnits?: readonly string[];
-  /** The modules to checkpoint, if they are given and not searched for. */
+  /** The modules to checkpoint, if they are given instead of searched for. */
   readonly checkpoint?: readonly CheckpointedModules[] | undefined;
   /**
    * Another implementation of the search, such as `planCheckpointing` of `@remat/planner/node`, which runs searches in
@@ -43,13 +43,13 @@ export interface MethodRequest
   readonly planCheckpointing?: (trace: Trace, options: CheckpointingOptions) => Promise<CheckpointingAnswer>;
 }
 
-/** The result of a method, or why there is none. */
+/** The result of a method, or the reason why there is none. */
 export type MethodAnswer = MethodPlan | { readonly infeasible: BindingOp; readonly recordedPeakBytes: number };
 
 /** A plan found by a method. */
 export interface MethodPlan {
   readonly plan: Plan;
-  /** The trace that the plan is for: the original, or that of one of many devices. */
+  /** The trace that the plan is for: the original trace, or the trace of one of many devices. */
   readonly trace: Trace;
   /** Notes for people, as sentences. */
   readonly notes: readonly string[];

@@ -6,7 +6,7 @@ import type { PlanMethod } from "./plan-method.js";
 import { rulesMethod } from "./rules.js";
 import { scheduleMethod } from "./schedule.js";
 
-/** All planning methods, the default first. To add one, add its file and a line here. */
+/** All planning methods, beginning with the default. To add one, add its file and a line here. */
 export const planMethods: readonly PlanMethod[] = [
   scheduleMethod,
   modulesMethod,

@@ -6,7 +6,7 @@ import { solveKnapsack } from "../knapsack/solve-knapsack.js";
 import { budgetInBytes, checkStats, type ModuleBudget, type ModulePolicyMethod } from "./policy-input.js";
 import { type TiedOps, tieOps } from "./tied-ops.js";
 
-/** The results of a module to store. Ops are indices into the lists of its `SACStats`. */
+/** The decision which results of a module to store. Ops are indices into the lists of its `SACStats`. */
 export interface ModulePolicy {
   readonly method: ModulePolicyMethod;
   /** For each op, 1 for stored and 0 for recomputed. */
@@ -36,17 +36,17 @@ export type ModulePolicyOptions = ModuleBudget & {
 /**
  * Chooses which ops of one module to store and which to recompute, so that the stored results fit a budget and
  * recomputation takes the least time. This is the checkpointing policy of xformers and of PyTorch's
- * `get_optimal_checkpointing_policy_per_module`, with the same constraints: random ops all or none, in-place ops
- * together with the op they write into, and views recomputed. Results without memory are stored.
+ * `get_optimal_checkpointing_policy_per_module`, with the same constraints: all random ops are stored or none, in-place
+ * ops are stored together with the op they write into, and views are recomputed. Results without memory are stored.
  *
- * `"dp"` and `"milp"` give the optimum (see {@link solveKnapsack}), `"greedy"` usually a result within one percent of
- * it. Each returns its optimality gap. The budget is never exceeded.
+ * `"dp"` and `"milp"` find the optimum (see {@link solveKnapsack}). `"greedy"` usually finds a result within one
+ * percent of it. Each returns its optimality gap. The budget is never exceeded.
  *
  * Source: `torch/distributed/_tools/sac_ilp.py`, where the solver stops within 5% of the optimum.
  *
  * @throws InfeasibleBudgetError if the ops that must be stored exceed the budget, with their names
- * @throws RematError `POLICY_INPUT` for statistics or a budget that are negative or not numbers, or for ops that would
- * have to be both stored and recomputed
+ * @throws RematError `POLICY_INPUT` if statistics or the budget are negative or not numbers, or if an op would have to
+ * be both stored and recomputed
  * @example
  * const policy = await planModule(sacStats(trace).get("net.layers.0"), { budgetFraction: 0.5 });
  * policy.recomputedOps; // policy.recomputationMs, policy.gap

@@ -35,8 +35,8 @@ export function checkStats({ memoryBytes, runtimesMs, funcNames, ...indices }: S
 }
 
 /**
- * Returns the budget in bytes. A fraction is rounded up to a whole byte, as in the original, so that a budget of
- * 100/420 of 420 bytes allows 100. @internal
+ * Returns the budget in bytes. A fraction is rounded up to a whole byte, as in PyTorch, so that a budget of 100/420 of
+ * 420 bytes allows 100. @internal
  */
 export function budgetInBytes(budget: ModuleBudget, totalBytes: number): number {
   const { budgetBytes, budgetFraction } = budget;

@@ -14,9 +14,9 @@ export interface TiedOps {
 }
 
 /**
- * Groups the ops by what a policy may choose. Random ops draw from one generator, so they are stored or recomputed all
- * together (and stored if `forceStoreRandom` is set). An in-place op belongs to the op whose result it writes into, and
- * is stored if it writes into an argument of the module. Views are recomputed.
+ * Groups the ops about which a policy decides together. Random ops draw from one generator, so all are stored or all
+ * are recomputed. If `forceStoreRandom` is set, they are stored. An in-place op belongs to the op whose result it
+ * writes into, and is stored if it writes into an argument of the module. Views are recomputed.
  *
  * @throws RematError `POLICY_INPUT` if an op that must be stored is tied to one that must be recomputed
  */

@@ -12,9 +12,12 @@ export interface ModuleStats {
   readonly activationBytes: number;
   /** All activations that are live when its forward pass ends. */
   readonly activationTotalBytes: number;
-  /** Gradients of activations at the peak of its backward pass, above those at its beginning. */
+  /** Gradients of activations at the peak of its backward pass, beyond those that were live when it began. */
   readonly activationGradientBytes: number;
-  /** The cost of freeing activations, by share. Left out for a module without children, which is never checkpointed. */
+  /**
+   * The cost of freeing a share of the activations. Left out for a module without children, which is never
+   * checkpointed.
+   */
   readonly tradeOff?: Pick<SACTradeOffStats, "sacMemoryBytes" | "sacRuntimeMs" | "slopes" | "intercepts">;
 }
 
@@ -29,15 +32,15 @@ export interface TrackedModule {
 
 /**
  * Returns the statistics for {@link planModules}, from those of `MemTracker` and of `SACEstimator` (or `tradeOff` of
- * `@remat/sac-core`). Modules are in the order in which forward passes end, without modules that were not tracked. The
- * last of several calls counts.
+ * `@remat/sac-core`). Modules are in the order in which forward passes end. Modules that were not tracked are left out.
+ * If a module has several calls, the last one counts.
  *
  * Source: `aggregate_stats` of `torch/distributed/_tools/ilp_utils.py`.
  *
  * @param sources.memory from a run with a backward pass
  * @param sources.forwardPostOrder names in the order in which forward passes end: `modFwPostOrder` of
  * `@remat/runtime-estimator`
- * @throws RematError `MODULE_STATS` with the module and the state that has no snapshot of the device
+ * @throws RematError `MODULE_STATS` if a state of a module has no snapshot of the device, with both names
  * @example
  * const modules = aggregateModuleStats({ memory: tracker.modules(), tradeOffs, forwardPostOrder, device: "cuda:0" });
  */
@@ -83,7 +86,10 @@ function lastBytes(module: TrackedModule, state: string, device: string, categor
   return snapshot.bytesByCategory[category] ?? 0;
 }
 
-/** Returns whether the module named `fqn` is inside the one named `ancestor`, and not the same. @internal */
+/**
+ * Returns whether the module named `fqn` is inside the module named `ancestor`. A module is not inside itself.
+ * @internal
+ */
 export function isInside(fqn: string, ancestor: string): boolean {
   return fqn.startsWith(`${ancestor}.`);
 }

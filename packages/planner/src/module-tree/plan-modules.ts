@@ -9,36 +9,36 @@ import { minimizePeak, minimizeRecomputation } from "./tree-program.js";
 export interface CheckpointedModule {
   readonly fqn: string;
   /**
-   * The share of the activations of its ops that is freed after the forward pass, including those that would be freed
-   * anyway.
+   * The share of its ops' activations that is freed after the forward pass, including activations that are freed
+   * without checkpointing.
    */
   readonly freedShare: number;
-  /** The memory this saves, in bytes. */
+  /** The memory that checkpointing the module saves, in bytes. */
   readonly freedBytes: number;
   readonly recomputationMs: number;
 }
 
-/** The modules to checkpoint, and the share of each to free. */
+/** The modules to checkpoint, and the share of activations that each frees. */
 export interface ModuleTreePlan {
   /** In the order in which forward passes end. */
   readonly modules: readonly CheckpointedModule[];
   readonly budgetBytes: number;
-  /** Upper bounds on the peak with the plan, and without any. */
+  /** Upper bounds on the peak with the plan, and without a plan. */
   readonly peakBytes: number;
   readonly baselinePeakBytes: number;
   readonly recomputationMs: number;
-  /** A lower bound on the recomputation time of any plan within the budget, in the same model. */
+  /** A lower bound on the recomputation time of any plan within the budget, under the same model of memory. */
   readonly lowerBoundMs: number;
   /** The optimality gap, `(recomputationMs - lowerBoundMs) / recomputationMs`. */
   readonly gap: number;
 }
 
 /**
- * Chooses which modules of a tree to checkpoint, and which share of each one's activations to free, so that memory
- * stays within a budget and recomputation takes the least time. Modules without children are not checkpointed. A
- * checkpointed module is neither inside another one nor around an FSDP unit. HiGHS solves it to the optimum, unless
- * `gap` allows less. The peak is an upper bound, as in the original: the memory at each module is that at the end of
- * its forward pass, plus the gradients of its backward pass, minus what was freed before.
+ * Chooses which modules of a tree to checkpoint, and the share of activations that each frees, so that memory stays
+ * within a budget and recomputation takes the least time. Modules without children are not checkpointed. A checkpointed
+ * module is neither inside another one nor around an FSDP unit. HiGHS finds the optimum, unless `gap` allows less. The
+ * peak is an upper bound, as in PyTorch. The memory at each module is the memory when its forward pass ends, plus the
+ * gradients of its backward pass, minus the memory freed before.
  *
  * Source: `sac_milp` of `torch/distributed/_tools/sac_ilp.py`, where the solver stops within 5% of the optimum.
  *

@@ -7,23 +7,23 @@ export interface Unit {
   /** Its position among the modules: forward passes end in this order. */
   readonly place: number;
   /**
-   * All activations of its ops, and those that are live without checkpointing. The difference must be freed before any
-   * memory is saved.
+   * Bytes of all activations of its ops, and bytes of those that are live without checkpointing. The difference must be
+   * freed before any memory is saved.
    */
   readonly allBytes: number;
   readonly heldBytes: number;
   readonly runtimeMs: number;
-  /** Recomputation time for a share that is freed: the maximum of these lines and 0. */
+  /** Recomputation time for a freed share: the maximum of these lines and 0. */
   readonly slopes: readonly number[];
   readonly intercepts: readonly number[];
 }
 
-/** For each unit, the share of `allBytes` that it frees, or 0 if it is not checkpointed. */
+/** For each unit, the share of `allBytes` that it frees. 0 if the unit is not checkpointed. */
 export type Shares = Float64Array;
 
 /**
- * The module tree as an optimization problem: the memory at each module without checkpointing, and what each unit could
- * free before it.
+ * The module tree as an optimization problem: the memory at each module without checkpointing, and the memory that each
+ * unit could free before it.
  */
 export interface TreeModel {
   readonly units: readonly Unit[];
@@ -74,7 +74,7 @@ export function recomputationMs(unit: Unit, share: number): number {
   return unit.runtimeMs * part;
 }
 
-/** Returns the memory at each module, after what the units free before it. */
+/** Returns the memory at each module, without the memory that units free before it. */
 export function memoryByModule({ units, heldBytes }: TreeModel, shares: Shares): Float64Array {
   const memory = new Float64Array(heldBytes.length);
   let freed = 0;

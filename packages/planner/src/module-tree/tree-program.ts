@@ -1,10 +1,10 @@
 import { type MixedIntegerRow, solveMixedInteger } from "../solve-mixed-integer.js";
 import { memoryByModule, type Shares, type TreeModel, type Unit } from "./tree-model.js";
 
-/** The solver's tolerances are absolute. In this unit they are a fraction of a byte. */
+/** The unit of memory for the solver. Its tolerances are absolute, and in this unit they are a fraction of a byte. */
 const mebibyte = 2 ** 20;
 
-/** Columns of a unit: whether it is checkpointed, the share it frees, and the time to recompute that in ms. */
+/** Columns of a unit: whether it is checkpointed, the share it frees, and the time to recompute that share in ms. */
 const columnsPerUnit = 3;
 
 /** The solution of the tree problem. @internal */
@@ -15,7 +15,8 @@ export interface TreeSolution {
 }
 
 /**
- * Finds the plan with the least recomputation whose memory is nowhere above the budget, or undefined if none was found.
+ * Finds the plan with the least recomputation among plans whose memory is always within the budget. Returns undefined
+ * if none was found.
  * @internal
  */
 export async function minimizeRecomputation(
@@ -36,7 +37,7 @@ export async function minimizeRecomputation(
   return keepToBudget(model, shares, budgetBytes) ? { shares, lowerBoundMs: solution.lowerBound } : undefined;
 }
 
-/** Finds the plan with the lowest peak, in which all activations of the chosen units are freed. @internal */
+/** Finds the plan with the lowest peak. In it, all activations of the chosen units are freed. @internal */
 export async function minimizePeak(model: TreeModel, timeLimitS: number): Promise<Shares> {
   const rows = unitRows(model);
   const peak = model.units.length * columnsPerUnit;
@@ -66,7 +67,7 @@ function columnsOf({ units }: TreeModel): { upper: number[]; isWhole: number[] }
   };
 }
 
-/** Returns the constraints of each unit, and that none is inside another. */
+/** Returns the constraints of each unit, and the constraint that no checkpointed unit is inside another. */
 function unitRows({ units, ancestors }: TreeModel): MixedIntegerRow[] {
   const rows: MixedIntegerRow[] = [];
   const hasUnitInside = new Uint8Array(units.length);
@@ -93,7 +94,8 @@ function unitRows({ units, ancestors }: TreeModel): MixedIntegerRow[] {
 }
 
 /**
- * Calls `visit` with the highest memory between two ends of forward passes of units, and the units that ended before.
+ * Calls `visit` for each interval between the ends of two units' forward passes, with the highest memory in it and the
+ * units that ended before it.
  */
 function forEachLimit(
   { units, heldBytes }: TreeModel,
@@ -123,10 +125,13 @@ function sharesIn(values: Float64Array, { units }: TreeModel): Shares {
   });
 }
 
-/** A millionth of a byte: the error of sums of doubles of this size. */
+/** A millionth of a byte: about the error of sums of doubles of this size. */
 const roundingBytes = 1e-6;
 
-/** Frees what the solver's tolerance left above the budget. Returns false if that is impossible. */
+/**
+ * Increases the shares until memory is within the budget, since the solver's tolerance may leave some above it. Returns
+ * false if that is impossible.
+ */
 function keepToBudget(model: TreeModel, shares: Shares, budgetBytes: number): boolean {
   for (let place = 0; place < model.heldBytes.length; place++) {
     let over = memoryByModule(model, shares)[place] - budgetBytes;

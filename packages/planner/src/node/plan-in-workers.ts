@@ -17,10 +17,10 @@ export interface WorkerOptions {
 const mostWorkers = 4;
 
 /**
- * Plans like `planCheckpointing` of `@remat/planner`, with its searches in worker threads: the budgets of a front in
- * parallel, and several seeds for one budget, of which the best counts. By default there are as many `searches` as
- * workers within a time limit, and one for a number of iterations. With the same `iterations`, `seed` and `searches`
- * the answer is the same as in one thread.
+ * Plans like `planCheckpointing` of `@remat/planner`, with its searches in worker threads. The budgets of a front run
+ * in parallel. For one budget, several seeds run in parallel, and the best result counts. By default, `searches` is the
+ * number of workers if there is a time limit, and 1 if there is a number of iterations. With the same `iterations`,
+ * `seed` and `searches` the answer is the same as in one thread.
  *
  * @throws RematError `WORKERS` unless `workers` is a whole number of at least 1, and the errors of `planCheckpointing`
  * of `@remat/planner`

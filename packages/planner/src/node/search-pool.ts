@@ -9,14 +9,15 @@ import type { SearchAnswer, SearchOrder } from "./search-messages.js";
 const workerFile: URL = new URL("./search-worker.js", import.meta.url);
 
 /**
- * Returns whether workers are available. They are not if their file is not beside this one, as in a bundle. @internal
+ * Returns whether workers are available. In a bundle they are not, because their file is not next to this one.
+ * @internal
  */
 export const hasWorkers = (): boolean => existsSync(workerFile);
 
 /**
- * Worker threads that search on one graph, each one search at a time. They are started when several searches are to
- * run. A single search runs in the current thread. If a thread dies, or does not finish in time, its search has found
- * nothing. @internal
+ * Worker threads that search on one graph. Each runs one search at a time. They are started when several searches are
+ * needed, and a single search runs in the current thread. If a thread dies or does not finish in time, its search has
+ * no result. @internal
  */
 export class SearchPool implements SearchRunner {
   readonly workers: number;
@@ -28,8 +29,8 @@ export class SearchPool implements SearchRunner {
   /**
    * @param graph the graph to search on
    * @param workers the number of threads
-   * @param options `file` is the script of the threads, and `graceMs` how much longer than twice its time a search may
-   * take
+   * @param options `file` is the script of the threads. `graceMs` is the time that a search may take beyond twice its
+   * limit
    */
   constructor(
     graph: PlanningGraph,
@@ -77,8 +78,8 @@ export class SearchPool implements SearchRunner {
 }
 
 /**
- * A thread takes seconds to start on a busy machine, and on a large graph a search goes through the whole graph once
- * more at its end.
+ * Default of `graceMs`. A thread takes seconds to start on a busy machine, and a search on a large graph goes through
+ * the whole graph once more when it ends.
  */
 const usualGraceMs = 4000;
 

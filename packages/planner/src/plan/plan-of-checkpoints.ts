@@ -13,7 +13,7 @@ import type { TracePlanningGraph } from "../graph/planning-graph-of-trace.js";
 import { simulateSchedule } from "../schedule/simulate-schedule.js";
 import { planOfTrace } from "./plan-of-trace.js";
 
-/** A checkpointed module, and the ops of it that are recomputed. */
+/** A checkpointed module, and its ops that are recomputed. */
 export interface CheckpointedPolicy {
   readonly fqn: string;
   /** Indices into the lists of the module's `SACStats`, as in `ModulePolicy.recomputedOps`. */
@@ -31,10 +31,10 @@ export interface PlanOfCheckpointsOptions {
 /**
  * Returns the plan that corresponds to policies of modules, for the whole step. Everything that a checkpointed module
  * frees is recomputed when the backward pass of that call first reads any of it, and stays alive until its last use.
- * PyTorch's selective checkpointing works the same way. The predicted peak is therefore what such policies really need,
- * while {@link planModules} only bounds it and {@link planModule} considers only one module. Ops whose results no later
- * op needs do not run again. Results that cannot be recomputed (random ops of TensorFlow.js) stay alive, whatever a
- * policy says.
+ * PyTorch's selective checkpointing works the same way. The predicted peak is therefore the memory that such policies
+ * really need. In contrast, {@link planModules} only computes an upper bound, and {@link planModule} considers only one
+ * module. Ops whose results no later op needs do not run again. Results that cannot be recomputed (random ops of
+ * TensorFlow.js) stay alive, even if a policy frees them.
  *
  * @param graph the planning graph of the same trace
  * @throws RematError `POLICY_INPUT` for a module without a forward call in the trace
@@ -126,8 +126,8 @@ export function opsToRecompute(
 }
 
 /**
- * Returns the plain order with recomputation inserted: all that a call freed is recomputed where its backward pass
- * first reads any of it.
+ * Returns the plain order with recomputation inserted: all results that a call freed are recomputed where its backward
+ * pass first reads any of them.
  */
 function checkpointSequence(
   graph: TracePlanningGraph,
@@ -159,8 +159,8 @@ function checkpointSequence(
   return Int32Array.from(sequence);
 
   /**
-   * Returns the first op of the call's own backward pass that reads any of the results. Readers outside keep them alive
-   * themselves.
+   * Returns the first op of the call's own backward pass that reads any of the results. Results with readers outside
+   * the call stay alive for these.
    */
   function triggerOf(nodes: readonly number[], call: CallIndex): number {
     let trigger = nodeCount;

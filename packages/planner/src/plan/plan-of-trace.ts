@@ -18,8 +18,8 @@ import { originOf, predictionOf } from "./plan-of-graph.js";
 import { freeAfter, type PlanningStep, reloadAfter } from "./planning-step.js";
 
 /**
- * Writes a schedule of a trace's graph as a plan: every op of the trace in order, recomputation in between, and after
- * each step the values to free, including those that are only freed early.
+ * Writes a schedule of a trace's graph as a plan. The plan has every op of the trace in order, recomputation in
+ * between, and after each step the values to free, including values that are only freed early.
  *
  * @example
  * const graph = planningGraphOfTrace(trace);

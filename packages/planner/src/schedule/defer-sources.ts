@@ -2,8 +2,9 @@ import type { PlanningGraph } from "../graph/planning-graph.js";
 
 /**
  * Returns the sequence with each source as late as possible: right before the next node that runs for the first time.
- * An executor recomputes as soon as the preceding step is done, before user code continues and makes the values that
- * the sources stand for. This never increases memory, since recomputation in between does not read them. @internal
+ * An executor recomputes as soon as the preceding step is done, before user code continues and creates the values that
+ * the sources represent. Deferring never increases memory, since recomputation in between does not read these values.
+ * @internal
  */
 export function deferSources(graph: PlanningGraph, sequence: Int32Array): Int32Array {
   const { isSource } = graph;

@@ -8,8 +8,8 @@ const mostStates = 20_000;
 /** The result of an exact search. @internal */
 export interface ExactSchedule {
   /**
-   * A sequence of lowest cost within the budget, and among these one with the smallest peak. Undefined if no sequence
-   * is within the budget.
+   * A sequence with the lowest cost within the budget. If several have that cost, it has the smallest peak of them.
+   * Undefined if no sequence is within the budget.
    */
   readonly sequence: Int32Array | undefined;
 }
@@ -19,7 +19,8 @@ export interface ExactSchedule {
  * if the graph is too large, or its bytes are not whole numbers.
  *
  * It uses Dijkstra's algorithm over states: which nodes have run, which values are alive, and which were offloaded.
- * Every schedule runs each node once, so the cost of a state is only what exceeds that. @internal
+ * Every schedule runs each node at least once, so the cost of a state includes only additional runs and transfers.
+ * @internal
  */
 export function exactSchedule(graph: PlanningGraph, budgetBytes: number, isFree: boolean): ExactSchedule | undefined {
   const { nodeCount, valueCount, bytes, workspaceBytes, baseBytes, inputs, outputs, result, transfers } = graph;
@@ -90,7 +91,7 @@ interface State {
   readonly offloaded: number;
 }
 
-/** How a state is reached. */
+/** The best known way to reach a state. */
 interface Way {
   readonly extraCost: number;
   readonly peakBytes: number;
@@ -99,7 +100,7 @@ interface Way {
   readonly step: number;
 }
 
-/** The states found so far, with the best way to each, and a heap of those to continue from. */
+/** The states found so far, with the best way to each, and a heap of the states to continue from. */
 class States {
   readonly extraCost: number[] = [];
   readonly peakBytes: number[] = [];

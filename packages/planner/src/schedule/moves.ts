@@ -18,8 +18,8 @@ export class Moves {
   /** A move that raises the cost of the schedule above this limit is abandoned. */
   costLimit: number = Number.POSITIVE_INFINITY;
   /**
-   * Probability that a recomputation may insert up to the largest number of instances, and not just a few times the
-   * usual number.
+   * Probability that a recomputation may insert up to the maximum number of instances, instead of a few times the usual
+   * number.
    */
   boldness = 0.1;
   /** Average number of instances inserted by recent recomputations that were accepted. */
@@ -62,8 +62,8 @@ export class Moves {
   }
 
   /**
-   * Chooses whether to reload the value of `v` and not recompute it: always if it cannot be recomputed, otherwise at
-   * random.
+   * Chooses whether to reload the value of `v` instead of recomputing it: always if it cannot be recomputed, otherwise
+   * at random.
    */
   private choosesReload(v: number): boolean {
     const { schedule, random } = this;
@@ -77,7 +77,7 @@ export class Moves {
     return this.schedule.cost <= this.costLimit;
   }
 
-  /** Replaces the recomputation of an instance by a reload, and removes instances that only served it. */
+  /** Replaces the recomputation of an instance by a reload, and removes instances that are only needed for it. */
   offloadInstead(): boolean {
     const { schedule } = this;
     this.insertions = 0;
@@ -93,14 +93,14 @@ export class Moves {
     return true;
   }
 
-  /** Records that the last move was accepted, in case it was a recomputation. */
+  /** Records that the last move was accepted. Has an effect only if it was a recomputation. */
   noteWorth(): void {
     if (this.insertions > 0) this.usualInsertions += 0.05 * (this.insertions - this.usualInsertions);
   }
 
   /**
-   * At a position over the budget, makes a value that is waiting there only after it, or moves its last reader before
-   * it.
+   * At a position over the budget, takes a value that is waiting there. Moves its computation after the position, or
+   * its last reader before it.
    */
   relocate(): boolean {
     const { schedule } = this;
@@ -121,7 +121,7 @@ export class Moves {
     return this.isFree && this.hoist(reader, x);
   }
 
-  /** Removes an instance that another one can replace, and instances that only served it. */
+  /** Removes an instance that another one can replace, and instances that are only needed for it. */
   takeOut(): boolean {
     this.insertions = 0;
     const x = this.pickExtra();
@@ -161,7 +161,7 @@ export class Moves {
     return this.move(x, successor);
   }
 
-  /** Moves x before `successor`, together with the first instances that it needs and that come later. */
+  /** Moves x before `successor`, together with later first instances that x needs. */
   private hoist(x: number, successor: number): boolean {
     const { schedule } = this;
     const key = schedule.keyOf(successor);
@@ -229,7 +229,7 @@ export class Moves {
     return limit;
   }
 
-  /** Returns an instance after x, up to the one at key `limit`, mostly near. */
+  /** Returns an instance after x, up to the one at key `limit`, usually a near one. */
   private successorAhead(x: number, limit: number): number {
     const { schedule, random } = this;
     let at = schedule.next(x);
@@ -241,7 +241,7 @@ export class Moves {
     return at;
   }
 
-  /** Returns an instance at or before x, after key `limit`, mostly near. */
+  /** Returns an instance at or before x, after key `limit`, usually a near one. */
   private successorBehind(x: number, limit: number): number {
     const { schedule, random } = this;
     let at = x;
@@ -254,8 +254,8 @@ export class Moves {
   }
 
   /**
-   * Runs v before `successor`. If an input would then have to wait over the position `over`, the input's node is
-   * usually run again as well, as long as `insertions` remain. Returns how many remain, or -1 if it costs too much.
+   * Runs v before `successor`. If an input would then have to stay live across the position `over`, the input's node is
+   * usually also run again, as long as `insertions` remain. Returns how many remain, or -1 if it costs too much.
    */
   private insertWithInputs(v: number, successor: number, over: number, insertions: number): number {
     const { schedule, random } = this;

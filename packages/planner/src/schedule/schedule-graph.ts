@@ -2,7 +2,7 @@ import { transposeRows } from "@remat/trace";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 
 /**
- * A planning graph with an additional last node `end` that reads the results, makes nothing and costs nothing.
+ * A planning graph with an additional last node `end` that reads the results, creates no values and costs nothing.
  * @internal
  */
 export interface ScheduleGraph {

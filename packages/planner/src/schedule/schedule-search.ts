@@ -14,7 +14,7 @@ export interface SearchOptions {
   readonly starts?: readonly ArrayLike<number>[];
 }
 
-/** Additional cost of every instance, in mean node costs, so that instances that cost nothing do not accumulate. */
+/** Additional cost of every instance, in mean node costs. It prevents free instances from accumulating. */
 const instancePrice = 1e-3;
 
 /**
@@ -28,9 +28,9 @@ export class ScheduleSearch {
   /** The cheapest sequence within the budget so far. */
   best: Int32Array | undefined;
   bestCost: number = Number.POSITIVE_INFINITY;
-  /** Peak of the best sequence. Among equally cheap sequences the smallest peak counts. */
+  /** Peak of the best sequence. If several sequences are equally cheap, the one with the smallest peak is best. */
   bestPeakBytes: number = Number.POSITIVE_INFINITY;
-  /** The sequence with the smallest peak so far, for the case that none is within the budget. */
+  /** The sequence with the smallest peak so far. It is needed if no sequence is within the budget. */
   closest: Int32Array;
   closestPeakBytes: number;
   iterations = 0;
@@ -42,7 +42,9 @@ export class ScheduleSearch {
   private readonly isFree: boolean;
   private readonly canOffload: boolean;
   private readonly isExact: boolean;
-  /** Overflow up to which a schedule may be within the budget, because of rounding if bytes are not whole numbers. */
+  /**
+   * Overflow up to which a schedule counts as within the budget. It allows for rounding if bytes are not whole numbers.
+   */
   private readonly tolerance: number;
   private readonly start: Int32Array;
   private readonly meanCost: number;
@@ -163,8 +165,8 @@ export class ScheduleSearch {
   }
 
   /**
-   * Returns the budget to aim for as long as nothing is within the given one: the given one in the first two rounds,
-   * then halfway to it.
+   * Returns the budget to aim for as long as no schedule is within the given budget. In the first two rounds it is the
+   * given budget, and later it is halfway to it.
    */
   private aimOf(index: number): number {
     const over = this.closestPeakBytes - this.budgetBytes;

@@ -10,11 +10,11 @@ import { UndoJournal } from "./undo-journal.js";
  * A sequence of computations that can be changed. It consists of instances of nodes, and each instance reads the latest
  * earlier instance of its inputs. The memory at every position, the total cost and the overflow over a budget are kept
  * up to date. Inserting or removing an instance takes time in proportion to the degree of its node and the square root
- * of the length, however long the lifetimes are that it changes.
+ * of the length. It does not depend on the length of the lifetimes that it changes.
  *
  * Invariants: every instance except the first of its node can be removed. The last instance is that of a node `end`
- * that reads the results. `lastUser` of a value of an instance is the last instance that reads it before its node is
- * recomputed, or the instance itself. @internal
+ * that reads the results. `lastUser` of an instance's value is the last instance that reads the value before its node
+ * is recomputed, or the instance itself. @internal
  */
 export class Schedule {
   readonly graph: PlanningGraph;
@@ -34,7 +34,7 @@ export class Schedule {
     this.isReloadOf[x] = taken < 0 ? 1 : 0;
     this.put(x, successor);
   };
-  /** For each instance, 1 if it reloads, which reads nothing. The first instance of a node never reloads. */
+  /** For each instance, 1 if it is a reload. A reload has no inputs. The first instance of a node is never a reload. */
   private readonly isReloadOf: Uint8Array;
   /** For each node, the number of its instances that reload. */
   private readonly reloads: Uint8Array;
@@ -184,7 +184,9 @@ export class Schedule {
     return this.lastUser[(value << copyBits) + (instance & slotMask)];
   }
 
-  /** Returns the instance that a reader of `value` at `key` gets: the latest before it. Returns -1 if there is none. */
+  /**
+   * Returns the instance whose `value` a reader at `key` gets: the latest instance before it, or -1 if there is none.
+   */
   boundAt(value: number, key: number): number {
     const { count, instances } = this.copies;
     const v = this.graph.producer[value];
@@ -249,8 +251,8 @@ export class Schedule {
   }
 
   /**
-   * Runs `v` once more right before `successor`, or reloads it there. Its inputs must have been made before, and a
-   * reload must follow a run.
+   * Runs `v` once more right before `successor`, or reloads it there. Its inputs must exist before, and a reload must
+   * follow a run.
    */
   insert(v: number, successor: number, isReload = false): number {
     const x = this.copies.takeSlot(v);

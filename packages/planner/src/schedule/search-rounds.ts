@@ -7,7 +7,7 @@ export interface Round {
    * Price of overflow, in mean node costs per mean value. If undefined, it adapts to how often the budget is exceeded.
    */
   readonly price?: number;
-  /** True if it starts from the given order and not from the best schedule found. */
+  /** True if the round starts from the given order instead of the best schedule found. */
   readonly restarts: boolean;
   /** See `Moves.boldness`. */
   readonly boldness: number;
@@ -17,7 +17,7 @@ export interface Round {
 export interface RoundPlan {
   readonly round: Round;
   readonly iterations: number;
-  /** True if it aims for the budget itself, even if nothing is within it yet. */
+  /** True if the round aims for the budget itself, even if no schedule is within it yet. */
   readonly isDirect: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface SearchState {
   readonly index: number;
   readonly nodes: number;
   readonly isFree: boolean;
-  /** Number of rounds before anything was within the budget, or undefined as long as nothing is. */
+  /** Number of rounds before the first schedule within the budget, or undefined as long as there is none. */
   readonly roundsWithout: number | undefined;
 }
 
@@ -35,9 +35,9 @@ export interface SearchState {
 export const warm: Round = { from: 1, to: 0.01, restarts: false, boldness: 0.1 };
 const cool: Round = { from: 0.3, to: 0.003, restarts: false, boldness: 0.05 };
 const warmer: Round = { from: 3, to: 0.01, restarts: false, boldness: 0.3 };
-/** Moves far, through sequences over the budget, before it settles. For tight budgets on small graphs. */
+/** Moves far, through sequences over the budget, before it settles. Used for tight budgets on small graphs. */
 const hot: Round = { from: 10, to: 0.1, price: 3, restarts: true, boldness: 0.5 };
-/** The same for a free order, in which more can go wrong before it improves. */
+/** Like `hot`, for a free order, in which a schedule can get worse in more ways before it improves. */
 const hotter: Round = { ...hot, from: 20, to: 0.3, boldness: 0.2 };
 const hotGraphNodes = 600;
 
@@ -45,12 +45,15 @@ const hotGraphNodes = 600;
 const quickRounds = 6;
 const leastIterations = 500;
 const iterationsPerNode = 40;
-/** A good order takes longer to find than a sufficient one, or than a choice of what to recompute. */
+/** Iterations per node of long rounds. A good order takes longer to find than a sufficient one, or than a choice of nodes to recompute. */
 const longIterationsPerNode = 400;
 const growth = 1.2;
 const mostGrowths = 20;
 
-/** Plans the next round. Rounds grow, and near and far ones alternate. @internal */
+/**
+ * Plans the next round. Rounds become longer, and rounds with small moves alternate with rounds that move far.
+ * @internal
+ */
 export function planRound({ index, nodes, isFree, roundsWithout }: SearchState): RoundPlan {
   const hasBest = roundsWithout !== undefined;
   const far = nodes > hotGraphNodes ? warmer : isFree ? hotter : hot;

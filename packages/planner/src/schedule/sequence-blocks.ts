@@ -1,13 +1,13 @@
 const initialBlocks = 16;
 
 /**
- * A sequence of instances with the memory at each. Insertion, removal, and addition to a whole stretch each take time
- * in proportion to the square root of the length.
+ * A sequence of instances with the memory at each. Inserting, removing, and adding memory to a whole stretch each take
+ * time in proportion to the square root of the length.
  *
  * An instance is at an index of a block, and a block has a rank. The memory at an instance is the number stored at its
  * index plus the number stored for the rank. A change over many blocks therefore updates only two numbers per block.
- * For each block the largest memory is stored as its distance from the budget. Overflow is the sum over blocks of the
- * excess of that maximum over the budget. @internal
+ * For each block, the largest memory is stored as its distance from the budget. Overflow is the sum of these distances
+ * over all blocks above the budget. @internal
  */
 export class SequenceBlocks {
   budgetBytes = 0;
@@ -90,7 +90,7 @@ export class SequenceBlocks {
     return peak + this.budgetBytes;
   }
 
-  /** Returns the next instance, or -1. After -1 comes the first of all. */
+  /** Returns the next instance, or -1. After -1 comes the first instance. */
   next(x: number): number {
     let r = -1;
     if (x >= 0) {
@@ -118,7 +118,10 @@ export class SequenceBlocks {
     return -1;
   }
 
-  /** Returns an instance chosen by a number in [0, 1): uniform over blocks, then within a block. */
+  /**
+   * Returns an instance chosen by a number in [0, 1). The choice is uniform over blocks, and then uniform within the
+   * block.
+   */
   pick(uniform: number): number {
     const scaled = uniform * this.blockCount;
     for (let r = scaled | 0, tries = 0; tries < this.blockCount; tries++, r = r + 1 === this.blockCount ? 0 : r + 1) {
@@ -130,8 +133,8 @@ export class SequenceBlocks {
   }
 
   /**
-   * Returns the instance with the largest memory in the first block over the budget, starting at one chosen by a number
-   * in [0, 1), or -1 if none is over.
+   * Returns the instance with the largest memory in the first block over the budget, or -1 if none is over. The search
+   * starts at a block chosen by a number in [0, 1).
    */
   pickOverBudget(uniform: number): number {
     const { blockCount, top, memory, capacity } = this;
@@ -172,7 +175,7 @@ export class SequenceBlocks {
     this.addWithin(toBlock, 0, this.indexOf[to] + 1, delta);
   }
 
-  /** Puts `x` in the position of `successor`, which moves on, with `bytes` in use. */
+  /** Inserts `x` right before `successor`, with `bytes` in use. */
   insert(x: number, successor: number, bytes: number): void {
     const { capacity } = this;
     let b = this.blockOf[successor];
@@ -276,7 +279,7 @@ export class SequenceBlocks {
     this.measure(c);
   }
 
-  /** Moves the few instances of block `b` into a neighbour with enough space. */
+  /** Moves the instances of block `b`, if there are few, into a neighbour with enough space. */
   private join(b: number): boolean {
     const { capacity, size, blockAt, add, top } = this;
     const most = capacity - (capacity >> 2);

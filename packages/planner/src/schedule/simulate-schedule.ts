@@ -14,7 +14,7 @@ export interface SimulatedSchedule {
 /**
  * Returns the peak and the cost of running `sequence`, with the memory of `holdSequence` of `@remat/memory`. The
  * sequence consists of node indices and must contain every node, any number of times. `~node` reloads the offloaded
- * value of a node. Returns undefined if a step reads a value that no earlier step has made, or a node is missing.
+ * value of a node. Returns undefined if a step reads a value that no earlier step has created, or if a node is missing.
  */
 export function simulateSchedule(graph: PlanningGraph, sequence: ArrayLike<number>): SimulatedSchedule | undefined {
   const ran = new Uint8Array(graph.nodeCount);

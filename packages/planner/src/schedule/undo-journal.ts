@@ -1,4 +1,7 @@
-/** Records insertions into a sequence and removals from it since a mark, to be undone in reverse order. @internal */
+/**
+ * Records insertions into a sequence and removals from it since a mark, so that they can be undone in reverse order.
+ * @internal
+ */
 export class UndoJournal {
   private entries = new Int32Array(256);
   private length = 0;

@@ -2,15 +2,14 @@ import { nodeAt } from "@remat/memory/sequence";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 
 /**
- * Returns a sequence without reloads whose value is not read before it is made or reloaded again, because they cost
- * time for nothing.
+ * Returns a sequence without useless reloads: those whose value is not read before it is recomputed or reloaded again.
  *
  * @internal
  */
 export function withoutIdleReloads(graph: PlanningGraph, sequence: Int32Array): Int32Array {
   if (graph.transfers === undefined) return sequence;
   const { inputs, outputs, producer } = graph;
-  /** For each node, whether its value is read before it is made or reloaded next. */
+  /** For each node, whether its value is read before it is recomputed or reloaded next. */
   const isRead = new Uint8Array(graph.nodeCount);
   const kept: number[] = [];
   for (let step = sequence.length - 1; step >= 0; step--) {

@@ -37,7 +37,10 @@ export interface PlanShardingOptions {
   readonly stepUnder: (plan: ShardingPlan, run: CheckpointedRun) => RankStep;
   /** The network between ranks. */
   readonly network?: DeviceNetwork | undefined;
-  /** Time limit in milliseconds. Default: 10,000. The usual manual plans are tried first, however long that takes. */
+  /**
+   * Time limit in milliseconds. Default: 10,000. The usual manual plans are always tried first, even if they take
+   * longer.
+   */
   readonly timeMs?: number | undefined;
   /** As in `planTorchCheckpoints`. */
   readonly rounds?: number;
@@ -50,15 +53,15 @@ export interface PlanShardingOptions {
 /** The result of {@link planSharding}. */
 export interface PlanShardingAnswer {
   /**
-   * The fastest plan within the budget, or if ops have no runtimes the one with the lowest communication volume.
-   * It is undefined if none was found.
+   * The fastest plan within the budget. If ops have no runtimes, it is the plan with the lowest communication volume.
+   * Undefined if none was found.
    */
   readonly found: PlannedSharding | undefined;
   /** The budget in bytes. */
   readonly budgetBytes: number;
   /** The plan as it was given. */
   readonly given: PlannedSharding;
-  /** The usual manual plans: all blocks checkpointed, and all kept unsharded between the passes. */
+  /** The usual manual plans: one checkpoints all blocks, and one keeps all blocks unsharded between the passes. */
   readonly byHand: readonly PlannedSharding[];
   /** The plan with the least memory among all that were tried. */
   readonly least: PlannedSharding;
@@ -70,8 +73,8 @@ export interface PlanShardingAnswer {
 
 /**
  * Plans how one of many ranks meets a memory budget. It chooses which modules form an FSDP unit, which units stay
- * unsharded between the passes, and which modules are checkpointed. It makes the three choices together, since memory
- * saved by one need not be saved by the others. Settings in the given plan are kept. Each plan is simulated like
+ * unsharded between the passes, and which modules are checkpointed. It makes these three choices together, since memory
+ * saved by one choice need not be saved by the others. Settings in the given plan are kept. Each plan is simulated like
  * `simulateFsdp`. The checkpointing policies are those that `planTorchCheckpoints` finds on one device. For each way to
  * wrap and to reshard, bisection finds the first policy that fits.
  *
@@ -154,8 +157,8 @@ function firstThat(count: number, test: (i: number) => boolean): number {
 }
 
 /**
- * Returns policies from no checkpointing to the least memory, each with less memory than the previous one on one
- * device, and the policy that checkpoints all repeated blocks.
+ * Returns policies from no checkpointing to the least memory, and the policy that checkpoints all repeated blocks. On
+ * one device, each needs less memory than the previous one.
  */
 function checkpointPolicies(
   trace: Trace,

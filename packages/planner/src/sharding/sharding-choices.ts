@@ -15,8 +15,8 @@ export interface WrapChoice extends ShardingChoice {
 }
 
 /**
- * Returns the ways to wrap a model that are tried, the usual one first: each repeated block, blocks and the
- * modules beside them (embeddings, the head), pairs of blocks, blocks and their children, and the model as a whole.
+ * Returns the ways to wrap a model, beginning with the usual one: each repeated block, blocks and the modules next to
+ * them (embeddings, the head), pairs of blocks, blocks and their children, and the model as a whole.
  *
  * @internal
  */
@@ -55,8 +55,7 @@ export function wrapChoices(trace: Trace): readonly WrapChoice[] {
 }
 
 /**
- * Returns the ways to reshard after the forward pass that are tried: as usual, not at all, and over the ranks of a
- * node.
+ * Returns the ways to reshard after the forward pass: as usual, not at all, and over the ranks of a node.
  *
  * @internal
  */
@@ -114,8 +113,8 @@ export function checkpointChoice(run: CheckpointedRun, policy: CheckpointPolicy)
 }
 
 /**
- * Returns a pattern that matches exactly these modules. If there is none, it returns the names, with one pattern for
- * each run of three or more consecutive numbers (`layers.[2-5]`) within ten, the limit of a range.
+ * Returns a pattern that matches exactly these modules. If there is none, it returns the names. Three or more
+ * consecutive numbers become one pattern (`layers.[2-5]`), if they are within one ten, the limit of a range.
  */
 function asPatterns(modules: readonly string[], all: readonly string[]): readonly string[] {
   const numbered = modules.map((name) => /^(\D*?)(\d+)(\D*)$/.exec(name));
@@ -163,7 +162,7 @@ function parentOf(name: string): string {
   return name.slice(0, Math.max(0, name.lastIndexOf(".")));
 }
 
-/** Removes the root's name, with which names of modules begin. */
+/** Removes the root's name from the beginning of a module's name. */
 function withoutRoot(fqn: string): string {
   return fqn.slice(fqn.indexOf(".") + 1);
 }

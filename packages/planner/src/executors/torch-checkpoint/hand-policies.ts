@@ -1,15 +1,15 @@
 import { type CheckpointableUnits, type CheckpointPolicy } from "@remat/memory/checkpointing";
 
-/** A policy as people write it by hand, with its name. */
+/** A manual checkpointing policy, with its name. */
 export interface HandPolicy {
   readonly name: string;
   readonly policy: CheckpointPolicy;
 }
 
 /**
- * Returns the usual manual checkpointing policies: the first k blocks of a list, or of all lists one after the other,
- * every nth block, and all blocks, as Hugging Face's `gradient_checkpointing_enable` does. A list consists of numbered
- * modules with the same parent, and only the outermost lists count.
+ * Returns the usual manual checkpointing policies: the first k blocks of a list or of all lists one after the other,
+ * every nth block, and all blocks, as with Hugging Face's `gradient_checkpointing_enable`. A list consists of numbered
+ * modules with the same parent. Only the outermost lists count.
  *
  * @internal
  */

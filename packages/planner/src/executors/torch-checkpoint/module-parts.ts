@@ -10,15 +10,15 @@ import type { CallIndex, OpIndex } from "@remat/trace";
 const counts: readonly number[] = [2, 3, 4, 6, 8, 12, 16, 24];
 /** Smallest number of ops in a module that is cut. */
 const fewestOps = 4;
-/** Smallest share of the forward pass's saved tensors in a module that is cut. */
+/** A module is cut only if it has at least this share of the tensors saved in the forward pass. */
 const leastShare = 0.04;
-/** Largest number of modules that are cut. The same module of different blocks counts once. */
+/** Maximum number of modules that are cut. The same module of different blocks counts once. */
 const mostModules = 8;
 
 /**
- * Returns the ways to cut modules into parts, each with all parts of similar modules. Parts have about the same size of
- * saved tensors, and cuts are where few bytes are read across. With parts, functions called by a single `forward` and
- * consecutive modules can also be checkpointing units.
+ * Returns the ways to cut modules into parts, each with all parts of similar modules. The parts save about equally many
+ * bytes, and cuts are at places where few bytes pass from one part to the next. With parts, functions called by a
+ * single `forward`, and consecutive modules, can also be checkpointing units.
  *
  * @param alike lists of modules that run the same ops
  * @internal
@@ -95,8 +95,8 @@ function keptInCalls(
 }
 
 /**
- * Finds the positions to cut a call into `count` parts. Each cut is close to an equal share of saved bytes, and where
- * few bytes are read across.
+ * Finds the positions at which to cut a call into `count` parts. Each cut is close to an equal share of saved bytes, at
+ * a place where few bytes pass.
  */
 function cutPlaces(
   script: StepScript,
@@ -129,7 +129,7 @@ function cutPlaces(
   return places.length < 2 ? undefined : [...places, ops.length];
 }
 
-/** Returns for each position among some ops the bytes made before it that they read from it on. */
+/** Returns, for each position among some ops, the bytes created before the position and read at or after it. */
 function bytesAcross({ trace, bytes }: StepScript, units: CheckpointableUnits, ops: readonly OpIndex[]): Float64Array {
   const madeAt = new Map<number, number>();
   const lastRead = new Map<number, number>();
@@ -144,7 +144,7 @@ function bytesAcross({ trace, bytes }: StepScript, units: CheckpointableUnits, o
   return across;
 }
 
-/** Returns the size of each storage that autograd saves and an op makes, or 0 for others. */
+/** Returns the size of each storage that autograd saves and an op creates. 0 for other storages. */
 function bytesSaved({ savedStorage, bytes, maker }: StepScript): Float64Array {
   const found = new Float64Array(bytes.length);
   for (const storage of savedStorage) if (maker[storage] >= 0) found[storage] = bytes[storage];

@@ -40,7 +40,9 @@ export interface TorchCheckpointsOptions {
   readonly budget?: Budget | undefined;
   /** Limit on the overhead of the returned policy. */
   readonly maxOverhead?: number | undefined;
-  /** Time limit in milliseconds. Default: 5000. The manual policies are tried first, however long that takes. */
+  /**
+   * Time limit in milliseconds. Default: 5000. The manual policies are always tried first, even if they take longer.
+   */
   readonly timeMs?: number | undefined;
   /** Number of rounds without improvement before the search ends. Default: 40. */
   readonly rounds?: number;
@@ -49,8 +51,8 @@ export interface TorchCheckpointsOptions {
   /** "parts" by default. Sharded or compiled models cannot follow parts. */
   readonly units?: CheckpointUnits;
   /**
-   * True to search for the policy with the least memory even if one is found within the budget. Otherwise `least` is
-   * the best of those tried on the way. True by default.
+   * True to search for the policy with the least memory even if one within the budget is found. If false, `least` is
+   * the best of the policies that were tried. Default: true.
    */
   readonly findsLeast?: boolean;
   readonly signal?: AbortSignal;
@@ -70,22 +72,22 @@ export interface TorchCheckpointsAnswer {
   readonly least: TorchCheckpoints;
   /** The usual manual policies, with their memory and time. */
   readonly byHand: readonly NamedCheckpoints[];
-  /** The policies that no other one beats in both memory and time, by decreasing peak. */
+  /** The policies for which no other policy is better in both memory and time, by decreasing peak. */
   readonly tradeOffs: readonly TorchCheckpoints[];
   /** Modules that PyTorch could not run again, with the reason. */
   readonly refused: ReadonlyMap<string, string>;
 }
 
 /**
- * Plans a PyTorch step for PyTorch's own means: which modules run under `torch.utils.checkpoint`, possibly nested,
- * which ops of a module selective checkpointing saves, or which parts of a module's forward pass run again, as in
- * `remat.apply`. The memory and time of each policy are simulated by PyTorch's rules. The usual manual policies (the
- * first k blocks, every nth, all) are also tried, so the answer is never worse than one of them in both memory and
- * time.
+ * Plans a PyTorch step for PyTorch's own checkpointing. It chooses the modules that run under `torch.utils.checkpoint`,
+ * possibly nested. For each it chooses the ops that selective checkpointing saves, or the parts of its forward pass
+ * that run again, as in `remat.apply`. The memory and time of each policy are simulated by PyTorch's rules. It also
+ * tries the usual manual policies (the first k blocks, every nth block, all blocks). The answer is therefore never
+ * worse than one of them in both memory and time.
  *
  * @param trace a PyTorch trace of a step without checkpointing, with runtimes
  * @throws RematError `TRACE_SAVES` for a trace that does not record when autograd releases saved tensors; `TRACE_PHASE`
- * and `TRACE_RECOMPUTES` unless it is a whole training step without checkpointing
+ * and `TRACE_RECOMPUTES` unless the trace is a whole training step without checkpointing
  * @example
  * const { found } = planTorchCheckpoints(trace, { budget: { fraction: 0.6 } });
  * found?.policy; // [{ fqn: "GPT2.h.0.mlp", saved: [] }, …]
@@ -167,7 +169,7 @@ export function planTorchCheckpoints(trace: Trace, options: TorchCheckpointsOpti
 }
 
 /**
- * Reduces memory down to a budget. If the search gets stuck before, it continues from improvements around its lowest
+ * Reduces memory down to a budget. If the search gets stuck above it, it continues with improvements around its lowest
  * point.
  */
 function goDown(
@@ -184,7 +186,9 @@ function goDown(
   }
 }
 
-/** Returns the fastest policy within a budget, or without a budget the one with the least memory for a time. */
+/**
+ * Returns the fastest policy within a budget. Without a budget, returns the policy with the least memory for a time.
+ */
 function bestOf(
   search: PolicySearch,
   budgetBytes: number | undefined,

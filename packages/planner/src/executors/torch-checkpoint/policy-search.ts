@@ -24,8 +24,8 @@ type Unit = CheckpointPolicy[number];
 type Chosen = ReadonlyMap<string, Unit>;
 
 /**
- * The same module of different blocks (`h.0.mlp`, `h.1.mlp`), in order, or the parts of such modules, with the ways to
- * checkpoint each.
+ * The same module of different blocks (`h.0.mlp`, `h.1.mlp`) in order, or the parts of such modules, with the ways to
+ * checkpoint each of them.
  */
 interface UnitClass {
   readonly members: readonly Unit[];
@@ -35,8 +35,8 @@ interface UnitClass {
 /**
  * Searches policies and remembers the best by memory and time. It starts without checkpointing and reduces memory. In
  * each step it makes the change that removes the most memory above the current aim per millisecond, until the aim is
- * met. Then it takes back changes that are not needed. Within a budget it improves the best known policy: it removes
- * some modules at random and closes the difference again in the same way.
+ * met. Then it undoes changes that are not needed. Within a budget, it improves the best known policy: it removes some
+ * modules at random, and then adds units in the same way until the budget is met again.
  *
  * @internal
  */
@@ -51,8 +51,8 @@ export class PolicySearch {
   private readonly overlaps: Overlaps;
   private front: TriedPolicy[] = [];
   /**
-   * Results by policy, independent of the order of its units, and by the limit above which excess is counted. Descents
-   * reach the same policies again and again.
+   * Results by policy, independent of the order of its units, and by the limit above which excess is counted. The
+   * search reaches the same policies again and again.
    */
   private readonly known = new Map<string, SimulatedCheckpoints>();
 
@@ -69,7 +69,7 @@ export class PolicySearch {
     this.overlaps = new Overlaps(units);
   }
 
-  /** Simulates a policy, and keeps it unless another one is as good in both memory and time. */
+  /** Simulates a policy, and keeps it unless another policy is as good in both memory and time. */
   try(policy: CheckpointPolicy, aboveBytes: number = Number.POSITIVE_INFINITY): TriedPolicy {
     const simulated = this.simulate(policy, aboveBytes);
     const tried = { policy, simulated, extraMs: simulated.recomputeMs + simulated.bookkeepingMs };
@@ -101,7 +101,7 @@ export class PolicySearch {
       .reduce<TriedPolicy | undefined>((best, one) => (best && best.extraMs <= one.extraMs ? best : one), undefined);
   }
 
-  /** Returns the policies that no other one beats in both memory and time, by decreasing peak. */
+  /** Returns the policies for which no other policy is better in both memory and time, by decreasing peak. */
   tradeOffs(): readonly TriedPolicy[] {
     return this.front.toSorted((a, b) => b.simulated.peakBytes - a.simulated.peakBytes);
   }
@@ -126,7 +126,7 @@ export class PolicySearch {
     }
   }
 
-  /** Improves the best policy within a budget until `rounds` in a row bring no improvement. */
+  /** Improves the best policy within a budget until `rounds` consecutive rounds bring no improvement. */
   improve(budgetBytes: number, rounds: number, seed: number): void {
     const random = new Random(seed);
     for (let idle = 0; idle < rounds && !this.isOver(); idle++) {
@@ -144,8 +144,8 @@ export class PolicySearch {
   }
 
   /**
-   * Adds the unit that removes the most excess above `aim` per millisecond, until there is no excess or nothing removes
-   * any.
+   * Repeatedly adds the unit that removes the most excess above `aim` per millisecond, until there is no excess or no
+   * unit reduces it.
    */
   private meet(policy: CheckpointPolicy, aim: number): TriedPolicy {
     let present = this.try(policy, aim);
@@ -209,8 +209,8 @@ export class PolicySearch {
   }
 
   /**
-   * Adds units. Units inside them are removed, or stay if they are fully checkpointed. A selective unit must not have
-   * another unit around it, and a part must not have one around it or inside it.
+   * Adds units. Units inside them are removed, unless they are fully checkpointed. A selective unit must not be inside
+   * another unit. A part must not be inside another unit or contain one.
    */
   private withUnits(chosen: Chosen, units: readonly Unit[], isAlone: boolean): Chosen {
     const next = new Map(chosen);
@@ -274,7 +274,7 @@ function keyOf({ fqn, ops }: Unit): string {
 
 /** Factor from one aim to the next. */
 const stepDown = 0.95;
-/** A change that saves time counts as if it took this much. */
+/** A change that saves time counts as if it cost this much time. */
 const leastMs = 1e-6;
 
 function hasAround(chosen: Chosen, fqn: string): boolean {
@@ -305,8 +305,8 @@ function classesOf(simulator: CheckpointSimulator, units: CheckpointableUnits): 
 }
 
 /**
- * Returns groups of the same module of different blocks that run the same ops, so that positions of ops mean the same
- * in each.
+ * Returns groups of modules: the same module of different blocks, if they run the same ops. A position then refers to
+ * the same op in each of them.
  */
 function alikeModules(
   { script }: CheckpointSimulator,

@@ -1,12 +1,12 @@
 import { type CheckpointableUnits, type StepScript, standsInside } from "@remat/memory/checkpointing";
 import { OpFlag, type OpIndex } from "@remat/trace";
 
-/** Numbers of ops to save in a module. Each set contains the most valuable ones. */
+/** Numbers of ops to save in a module. Each set contains the most valuable ops. */
 const setSizes: readonly number[] = [1, 2, 3, 4, 6, 8];
 
 /**
- * Returns sets of ops that are worth saving in a module: the most expensive to recompute per byte saved. PyTorch saves
- * neither views nor tensors that are written into later.
+ * Returns sets of ops that are worth saving in a module: those whose recomputation is most expensive per byte saved.
+ * PyTorch saves neither views nor tensors that are written into later.
  *
  * @internal
  */

@@ -18,9 +18,9 @@ export interface TorchFrontPoint extends TorchCheckpoints {
 }
 
 /**
- * Returns policies for `torch.utils.checkpoint` to choose from, by decreasing peak: those that no other tried policy
- * beats in both memory and time. If there are more than requested, they are spread evenly over the peaks. Policies that
- * need as much memory as the run without checkpointing are left out.
+ * Returns policies for `torch.utils.checkpoint` to choose from, by decreasing peak: those for which no other tried
+ * policy is better in both memory and time. If there are more than requested, it selects policies whose peaks are
+ * spread evenly. Policies that need as much memory as the run without checkpointing are left out.
  *
  * @throws RematError as `planTorchCheckpoints`
  */
@@ -39,7 +39,10 @@ export function torchFront(trace: Trace, { points, ...options }: TorchFrontOptio
     .filter(({ peakBytes }) => peakBytes < recordedPeakBytes);
 }
 
-/** Selects points by decreasing peak: the first, the last, and for evenly spaced peaks in between the nearest below. */
+/**
+ * Selects points by decreasing peak: the first, the last, and in between, for evenly spaced peaks, the nearest point
+ * below each.
+ */
 function spread<Point extends Pick<TorchCheckpoints, "peakBytes">>(all: readonly Point[], points: number): Point[] {
   if (all.length <= points) return [...all];
   const most = all[0].peakBytes;

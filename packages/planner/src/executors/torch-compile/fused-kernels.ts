@@ -1,23 +1,23 @@
 import type { CompiledNodeRecord, GraphRecord } from "@remat/memory/graph";
 import type { OpCost } from "@remat/runtime-estimator";
 
-/** A node of a compiled graph, with the cost of its kernel if known without running it. */
+/** A node of a compiled graph, with the cost of its kernel if that is known without running it. */
 export interface CompiledNode extends CompiledNodeRecord {
   /** Size of its results in bytes, if different from the size of their storages. */
   readonly bytes?: number;
   readonly flops?: number;
   /** The dtype that determines the throughput of its FLOPs. */
   readonly dtype?: string;
-  /** True if it is fused with the nodes that make or read its tensors. */
+  /** True if it is fused with the nodes that create or read its tensors. */
   readonly isFusible?: boolean;
 }
 
 /**
- * Returns the cost of each kernel of a compiled graph. Adjacent fusible nodes form one kernel wherever the other nodes
- * allow it. A kernel reads inputs made outside once from memory, and writes results that others read. Each other node
- * that computes is a kernel of its own, and a view, whose results are on its inputs, is none. Nodes run as late as
- * possible, like nodes that Inductor fuses with their readers, so that recomputation in the backward pass is fused with
- * its reader. FLOPs of fusible nodes are not counted, because these nodes are memory-bound.
+ * Returns the cost of each kernel of a compiled graph. Adjacent fusible nodes form one kernel if the other nodes allow
+ * it. A kernel reads inputs from outside once from memory, and writes the results that other kernels read. Each other
+ * node that computes is a kernel of its own. A view is not a kernel, because its results are on its inputs' storages.
+ * Nodes run as late as possible, because Inductor fuses nodes with their readers. Recomputation in the backward pass is
+ * thus fused with its reader. FLOPs of fusible nodes are not counted, because these nodes are memory-bound.
  *
  * @param storages the storages of the nodes' results
  */
@@ -73,8 +73,8 @@ export function fusedKernels(nodes: readonly CompiledNode[], storages: GraphReco
 }
 
 /**
- * Returns for each node the number of its kernel. Adjacent nodes that can be fused share a kernel if the same number of
- * kernels follows each. This prevents a kernel from depending on another kernel that reads its own results.
+ * Returns for each node the number of its kernel. Adjacent nodes that can be fused share a kernel if the number of
+ * kernels that follow is the same for each. Otherwise a kernel could depend on another kernel that reads its results.
  */
 function groupsOf(nodes: readonly CompiledNode[], inputs: readonly number[][], joins: readonly boolean[]): Int32Array {
   const level = new Int32Array(nodes.length);

@@ -27,7 +27,7 @@ export interface CompiledModel {
 export interface CompiledBudget extends CompiledStepMemory {
   readonly activationMemoryBudget: number;
   readonly stepMs: number;
-  /** Added time as a fraction of the time at the baseline, {@link TorchCompileAnswer.stock}. */
+  /** Added time as a fraction of the baseline's time ({@link TorchCompileAnswer.stock}). */
   readonly overhead: number;
 }
 
@@ -35,31 +35,31 @@ export interface CompiledBudget extends CompiledStepMemory {
 export interface TorchCompileOptions {
   /** The memory budget of the step. A fraction refers to the peak at the largest budget for activations. */
   readonly budget?: Budget | undefined;
-  /**
-   * Limit on the overhead of the result. Without a budget, the result is the one with the least memory within this
-   * limit.
-   */
+  /** Limit on the overhead of the result. Without a budget, the result has the least memory within this limit. */
   readonly maxOverhead?: number | undefined;
 }
 
 /** The result of planning a compiled model. */
 export interface TorchCompileAnswer {
-  /** The fastest within the budget and the overhead, or undefined if none of the recorded ones is. */
+  /**
+   * The fastest recorded budget for activations within the memory budget and the overhead, or undefined if there is
+   * none.
+   */
   readonly found: CompiledBudget | undefined;
-  /** The baseline: the largest budget for activations. This is torch.compile's default if it is 1. */
+  /** The baseline: the largest recorded budget for activations. If it is 1, this is torch.compile's default. */
   readonly stock: CompiledBudget;
   readonly least: CompiledBudget;
   readonly budgetBytes: number | undefined;
   /** All recorded budgets for activations, in decreasing order. */
   readonly points: readonly CompiledBudget[];
-  /** The budgets that no other one beats in both memory and time, by decreasing peak. */
+  /** The budgets for which no other budget is better in both memory and time, by decreasing peak. */
   readonly tradeOffs: readonly CompiledBudget[];
 }
 
 /**
- * Plans a compiled model: chooses the `torch._functorch.config.activation_memory_budget` by which its partitioner
- * decides what to save for the backward pass. This is the only setting that can be chosen. The memory of the step under
- * each recorded value follows from its graphs, and its time from the roofline of a device.
+ * Plans a compiled model: chooses `torch._functorch.config.activation_memory_budget`, by which the partitioner decides
+ * what to save for the backward pass. No other setting is chosen. The memory of the step under each recorded value
+ * follows from its graphs. Its time follows from the roofline model of a device.
  *
  * @throws RematError `COMPILED_BUDGETS` if fewer than two budgets were recorded, `COMPILED_BACKWARD` if there is no
  * backward graph, and `GRAPH_NODE` or `GRAPH_STORAGE` for damaged graphs
