@@ -6,9 +6,9 @@ export function roundUpBytes(bytes: number, unitBytes: number): number {
 }
 
 /**
- * Returns the allocation unit of `device` in bytes. Sizes on it are rounded up to a multiple of this. Devices of the
- * trace's own kind have the unit in the header, and others have 1. PyTorch's caching allocator rounds on CUDA but not
- * on the CPU.
+ * Returns the allocation unit of `device` in bytes. Sizes on the device are rounded up to a multiple of this. Devices
+ * of the trace's own kind have the unit in the header, and other devices have 1, because PyTorch's caching allocator
+ * rounds on CUDA but not on the CPU.
  */
 export function unitBytesOn(device: string, header: Pick<TraceHeader, "device" | "allocationUnitBytes">): number {
   return deviceKind(device) === deviceKind(header.device) ? header.allocationUnitBytes : 1;

@@ -1,10 +1,9 @@
 import { describeValue, RematError } from "@remat/trace";
 
 /**
- * A memory budget as people write it: a size (`"2GB"`, `"500 MiB"`), a share of the peak without a plan (`"60%"`,
- * `"0.6"`, 0.6, where 1 is all of it), or above 1 a number of bytes. A size in four digits of a binary unit
- * (`"702.7MiB"`) has the precision in which sizes are shown, so it stands for the largest size shown like that: 702.75
- * MiB less a byte.
+ * A memory budget as people write it: a size (`"2GB"`, `"500 MiB"`), or a share of the peak without a plan (`"60%"`,
+ * `"0.6"`, 0.6). A number above 1 is a number of bytes. A size with four digits in a binary unit (`"702.7MiB"`) has the
+ * precision in which sizes are shown. It means the largest size with that text: 702.75 MiB minus one byte.
  */
 export type MemoryBudget = number | string;
 
@@ -17,11 +16,11 @@ const shown = /^(?=.{5}$|10..\..$)\d+\.\d+$/;
 const written = /^(\d+(?:\.\d*)?|\.\d+)(?:e(\d+))?\s*(%|[kmgt]?i?b)?$/i;
 
 /**
- * Parses a budget into bytes, or into a fraction of the peak without a plan. All budgets are parsed here, also those of
- * the command line.
+ * Parses a budget into bytes, or into a fraction of the peak without a plan. All budgets are parsed here, including
+ * those of the command line.
  *
- * @throws RematError `BUDGET` if it is neither, is above 100%, or is a number without a unit that could mean bytes or
- * percent
+ * @throws RematError `BUDGET` if the budget is neither, is above 100%, or is a number without a unit that could mean
+ * bytes or percent
  * @example
  * parseBudget("1.5GB"); // { bytes: 1500000000 }
  * parseBudget("60%"); // { fraction: 0.6 }

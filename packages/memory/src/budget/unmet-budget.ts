@@ -1,10 +1,12 @@
 /**
- * The error code of a search that ended without a plan and without a proof that none exists. More time may find one.
+ * The error code of a search that ended without a plan, and without a proof that none exists. A longer search may find
+ * one.
  */
 export const budgetNotFound = "BUDGET_NOT_FOUND";
 
 /**
- * Why a budget cannot be met: the lower bound on memory, and the tensors read and made by the op or node that needs it.
+ * The reason why no plan within the budget was found: a lower bound on the peak, and the inputs and outputs of the op
+ * or node that needs the most memory.
  */
 export interface UnmetBudget {
   /** True if it is proven that no plan meets the budget. If false, the search just did not find one. */
@@ -17,6 +19,9 @@ export interface UnmetBudget {
   readonly outputs: readonly { readonly name: string; readonly bytes: number }[];
   /** Weights and other storages that are live all the time, in bytes. */
   readonly heldBytes: number;
-  /** Tensors that wait there for a later op and cannot be recomputed, in bytes: gradients, random numbers, results. */
+  /**
+   * Bytes of tensors that must stay alive during that op for a later one, because they cannot be recomputed: gradients,
+   * random numbers, results.
+   */
   readonly waitingBytes: number;
 }

@@ -18,8 +18,8 @@ import type { CheckpointableSteps } from "./checkpointable-steps.js";
 
 /**
  * Returns the memory of a step under `policy`, by ops and storages of the step without checkpointing. Memory in use
- * while ops run again counts for the op that comes next. The numbers are those of `memoryTimeline` for a trace from
- * `CheckpointedSteps`.
+ * while ops run again counts for the op that comes next. The numbers are the same as those of `memoryTimeline` for a
+ * trace from `CheckpointedSteps`.
  *
  * @example
  * accountCheckpoints(new CheckpointableSteps(trace), policy).highestBytes; // by op of `trace`
@@ -209,7 +209,7 @@ class HeldInstances implements CheckpointObserver {
   }
 }
 
-/** For each storage: the op that makes it, and the op that it is scratch memory of, or -1 for none. */
+/** For each storage: the op that creates it, and the op whose scratch memory it is, or -1 for none. */
 interface Makers {
   readonly maker: Int32Array;
   readonly scratchOf: Int32Array;

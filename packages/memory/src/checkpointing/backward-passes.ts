@@ -6,8 +6,8 @@ export interface BackwardPasses {
   /** For each place in the script where a saved tensor is read, the backward pass that reads it, or -1 elsewhere. */
   readonly passAt: Int32Array;
   /**
-   * For each place, the saves that were read for the last time in their backward pass before it, although autograd
-   * keeps them for another pass (`retain_graph`).
+   * For each place, the saves whose last read in their backward pass comes right before it, although autograd keeps
+   * them for another pass (`retain_graph`).
    */
   readonly readUntil: ReadonlyMap<number, readonly number[]>;
 }
@@ -15,7 +15,7 @@ export interface BackwardPasses {
 /**
  * Separates the backward passes of a step, and finds when each has finished with the saved tensors that it reads, if
  * autograd keeps them for another pass (`backward(retain_graph=True)`). A pass reads each saved tensor once, and the
- * program computes between two passes. A node has finished with its saved tensors when the next node reads.
+ * program computes between two passes. A node has finished with its saved tensors when the next node reads some.
  *
  * @internal
  */

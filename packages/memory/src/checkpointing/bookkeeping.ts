@@ -14,8 +14,8 @@ const typicalTimes: CheckpointingTimes = {
 };
 
 /**
- * Returns the checkpointing overhead of a step in addition to recomputation, as measured on the machine that timed its
- * ops, or else typical values. @internal
+ * Returns the checkpointing overhead of a step in addition to recomputation. It was measured on the machine that timed
+ * the ops. If not, returns typical values. @internal
  */
 export function bookkeepingOf({ header }: Trace): CheckpointingTimes {
   return header.checkpointingMs ?? typicalTimes;
@@ -28,7 +28,7 @@ const typicalLaunchMs = 0.02;
 export interface HostShare {
   /**
    * The source of the host's time: `measured` with the ops, `assumed` for ops estimated from a device's specification,
-   * or `unknown`. It is unknown if the estimated kernels take less time than a host needs to launch them. Then
+   * or `unknown`. It is unknown if the estimated kernels take less time than a host needs to launch them. In that case,
    * checkpointing overhead is not part of the step's time.
    */
   readonly known: "measured" | "assumed" | "unknown";
@@ -41,9 +41,9 @@ export interface HostShare {
  *
  * - If the ops were timed, the host's time was measured as well.
  * - Estimated times are those of kernels alone. If the kernels take longer than a host needs to launch them, they
- *   determine the time of the step. Checkpointing then adds host time only to the extent that the host falls behind.
- * - If the device waits for the host anyway (small models), the time of the step is unknown, and only its kernels
- *   count.
+ *   determine the time of the step. Checkpointing then adds time only if the host falls behind the device.
+ * - If the device waits for the host even without checkpointing (small models), the time of the step is unknown, and
+ *   only its kernels count.
  */
 export function hostShare({ ops, header }: Trace): HostShare {
   if (ops.count > 0 && ops.runtimeSource.includes(RuntimeSource.measured)) {

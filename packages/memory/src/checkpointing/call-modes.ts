@@ -11,7 +11,7 @@ export interface CallModes {
   readonly parts: readonly CallPart[];
   /** The calls that the policy splits into parts, whether or not the parts can run again. */
   readonly callsInParts: ReadonlySet<number>;
-  /** The number of ops in calls with parts. Each of them is identified as it runs, which takes time. */
+  /** The number of ops in calls with parts. Each op is identified as it runs, which takes time. */
   readonly countedOps: number;
 }
 

@@ -5,19 +5,24 @@ import type { StepScript } from "./step-script.js";
 /** A part of a module call whose ops run again as they were dispatched, without the program's own code. @internal */
 export interface CallPart {
   readonly call: number;
-  /** The place in the script where the part begins, at which its first op starts to make its results. */
+  /** The place in the script where the part begins: its first op starts to create its results there. */
   readonly begin: number;
-  /** The place in the script where the part ends, at which the next op starts to make its results. */
+  /** The place in the script where the part ends: the next op starts to create its results there. */
   readonly end: number;
   /** The place of its last op. After that, the part ends when another call that runs again begins. */
   readonly lastOp: number;
-  /** The storages that its ops read and that existed before it began or are made by an op that it keeps. */
+  /**
+   * The storages that its ops read, and that existed before it began or are created by an op whose results it keeps.
+   */
   readonly args: readonly number[];
   /** The storages of `args` that no recomputed op reads. */
   readonly unread: readonly number[];
-  /** The storages that its ops make, except those of ops that it keeps. */
+  /** The storages that its ops create, except those of ops whose results it keeps. */
   readonly made: ReadonlySet<number>;
-  /** For each op that never runs again, the positions of its results in `args`. They are kept alive like arguments. */
+  /**
+   * For each op that never runs again, the positions of its results in `args`. These results are kept alive like
+   * arguments.
+   */
   readonly keptArgs: ReadonlyMap<number, readonly number[]>;
   /**
    * For each op that runs again on copies of the storages it writes into, the storages that are copied before it first
@@ -25,8 +30,8 @@ export interface CallPart {
    */
   readonly copied: ReadonlyMap<number, readonly number[]>;
   /**
-   * The ops that run again: those that a saved tensor depends on, and random ops, so that the generator produces the
-   * same numbers.
+   * The ops that run again: ops that a saved tensor depends on, and random ops, so that the generator produces the same
+   * numbers.
    */
   readonly rerun: ReadonlySet<number>;
   /** For each op that runs again, the storages that no later op needs. */
@@ -37,7 +42,7 @@ export interface CallPart {
   readonly active: readonly number[];
 }
 
-/** The information about its surroundings that {@link CallParts} needs. @internal */
+/** The information about the step that {@link CallParts} needs. @internal */
 export interface CallPartRules {
   readonly opsOf: readonly (readonly number[])[];
   madeBy(op: OpIndex): readonly number[];
@@ -61,16 +66,18 @@ export class CallParts {
     this.boundary = boundariesOf(script);
   }
 
-  /** Returns the part of a call between two positions in its forward ops, or the reason why it cannot run again. */
+  /**
+   * Returns the part of a call between two positions in its forward ops, or the reason why that part cannot run again.
+   */
   of(call: CallIndex, first: number, end: number, kept: readonly number[] = []): CallPart | string {
     const found = this.find(call, first, end, kept);
     return "reason" in found ? found.reason : found;
   }
 
   /**
-   * Returns the positions of the ops whose results a part has to keep so that the others can run again: ops with
-   * effects, and ops that read something that is written into later. Returns undefined if nothing is left that could
-   * run again.
+   * Returns the positions of the ops whose results a part has to keep so that its other ops can run again: ops with
+   * effects, and ops that read a storage that is written into later. Returns undefined if no op is left that could run
+   * again.
    */
   keptIn(call: CallIndex, first: number, end: number): readonly number[] | undefined {
     let kept: readonly number[] = [];
@@ -139,8 +146,8 @@ export class CallParts {
   }
 
   /**
-   * Returns why an op cannot run again: it has effects, or one of its inputs is overwritten later by an op that does
-   * not run again with it.
+   * Returns the reason why an op cannot run again: it has effects, or one of its inputs is overwritten later by an op
+   * that does not also run again.
    */
   private whyNot(
     call: CallIndex,
@@ -161,8 +168,9 @@ export class CallParts {
   }
 
   /**
-   * Returns why the saved tensors rule the part out: one of them is overwritten as a whole after the part ends, and the
-   * backward pass reads the new contents. Writes into slices are allowed, since each slice is written and then saved.
+   * Returns the reason why the saved tensors rule the part out: one of them is overwritten as a whole after the part
+   * ends, and the backward pass reads the new contents. Writes into slices are allowed, since each slice is written and
+   * then saved.
    */
   private whyNotSaved(call: CallIndex, saved: Iterable<number>, last: number): Refusal | undefined {
     const { trace, maker } = this.script;
@@ -184,8 +192,8 @@ export class CallParts {
 
   /**
    * Finds ops that write into storages from outside of the part and can run again on copies, if the copies are smaller
-   * than their results. Only ATen ops qualify, since their schema declares all effects. Random ops do not, because the
-   * program draws them from the storage they write into.
+   * than their results. Only ATen ops qualify, since their schema declares all effects. Random ops do not qualify,
+   * because the program draws them from the storage they write into.
    */
   private copiesFor(rerun: ReadonlySet<number>, made: ReadonlySet<number>): Map<number, readonly number[]> {
     const { trace, bytes } = this.script;
@@ -200,8 +208,8 @@ export class CallParts {
   }
 
   /**
-   * Returns why an op cannot be kept: it draws random numbers, so that later numbers would differ, or it writes into a
-   * tensor that runs again.
+   * Returns the reason why an op's results cannot be kept: it draws random numbers, so that later numbers would differ,
+   * or it writes into a tensor that is recomputed.
    */
   private whyNotKept(kept: ReadonlySet<number>, needed: ReadonlySet<number>): Refusal | undefined {
     const { trace } = this.script;

@@ -1,6 +1,6 @@
 /**
- * Receives the events of a simulated run. Storages are identified by number. Each time a storage is made, in the
- * forward pass or again, is an instance. @internal
+ * Receives the events of a simulated run. Storages are identified by number. A storage has a new instance each time it
+ * is created, in the forward pass or by recomputation. @internal
  */
 import type { CallIndex, OpIndex, StorageIndex } from "@remat/trace";
 export interface CheckpointObserver {
@@ -8,8 +8,8 @@ export interface CheckpointObserver {
   released(instance: number): void;
   resized(instance: number, bytes: number): void;
   /**
-   * @param instances for each storage, the instance that the op reads or has made; for a storage that only autograd
-   * keeps, an earlier one
+   * @param instances for each storage, the instance that the op reads or has created; for a storage that only autograd
+   * keeps, an earlier instance
    */
   ran(op: OpIndex, instances: Int32Array, isReplay: boolean): void;
   saved(save: number, instance: number): void;

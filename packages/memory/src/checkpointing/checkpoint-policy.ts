@@ -1,16 +1,16 @@
-/** How `torch.utils.checkpoint` treats each call of one module. */
+/** The treatment of each call of one module by `torch.utils.checkpoint`. */
 export interface CheckpointedUnit {
   /** Fully qualified name of the module in the trace. */
   readonly fqn: string;
   /**
    * Positions of the saved ops among the forward ops of a call, or empty for full checkpointing. Ops inside submodules
-   * count, queries do not.
+   * count, and queries do not.
    */
   readonly saved: readonly number[];
   /**
    * Restricts checkpointing to a part of each call, given as positions among its forward ops: the first, and one past
-   * the last. `remat.apply` runs those ops again, and only the ones that are needed. Nothing around or inside a part is
-   * checkpointed. The ops at `kept` never run again, because they have effects or read something that is overwritten
+   * the last. `remat.apply` runs those of these ops again that are needed. No module around or inside a part is
+   * checkpointed. The ops at `kept` never run again, because they have effects or read a storage that is overwritten
    * later. Their results are kept alive.
    */
   readonly ops?: readonly [begin: number, end: number, kept?: readonly number[]];

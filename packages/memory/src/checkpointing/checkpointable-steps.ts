@@ -26,8 +26,8 @@ export class CheckpointableSteps {
   }
 
   /**
-   * Returns the overhead of checkpointing itself under `policy` in milliseconds, in addition to its recomputed ops. It
-   * is 0 if the host's time is unknown.
+   * Returns the overhead of checkpointing under `policy`, in addition to the recomputed ops, in milliseconds. It is 0
+   * if the host's time is unknown.
    */
   bookkeepingMs(policy: CheckpointPolicy): number {
     return this.run(policy).bookkeepingMs;

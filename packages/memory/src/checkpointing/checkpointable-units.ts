@@ -17,23 +17,25 @@ import { type CallPart, CallParts } from "./call-parts.js";
 import { lastReadsOf, readAgain } from "./reads-of-calls.js";
 import type { StepScript } from "./step-script.js";
 
-/** The modules of a step that `torch.utils.checkpoint` can run again, and what running them requires. @internal */
+/**
+ * The modules of a step that `torch.utils.checkpoint` can run again, with the facts that a simulation needs. @internal
+ */
 export interface CheckpointableUnits {
   /** Names of the modules whose calls can all be checkpointed, outer modules before their submodules. */
   readonly fqns: readonly string[];
   /**
-   * For each module name, its calls. Calls that save nothing are left out if other calls of the module save something,
-   * as under `torch.no_grad()`, since they never need to run again.
+   * For each module name, its calls. Calls that save nothing, as under `torch.no_grad()`, never run again. They are
+   * left out if other calls of the module save something.
    */
   readonly callsOf: ReadonlyMap<string, readonly number[]>;
   /**
    * Calls that several backward passes read from (`retain_graph`), so that each pass runs them again. Selective
-   * checkpointing can do that only once.
+   * checkpointing can run a call again only once.
    */
   readonly callsReadAgain: ReadonlySet<number>;
   /**
    * Places in the script where an op saves a tensor that it writes into afterwards, like the noise of
-   * `rrelu_with_noise`. If nothing is saved later in the call, it runs again to its end.
+   * `rrelu_with_noise`. If no tensor is saved later in the call, the call runs again to its end.
    */
   readonly savedUnwritten: ReadonlySet<number>;
   /** For each call, the storages that its ops read and that existed before it began. */
@@ -54,17 +56,17 @@ export interface CheckpointableUnits {
    */
   partOf(call: CallIndex, begin: number, end: number, kept?: readonly number[]): CallPart | string;
   /**
-   * Returns the positions of the ops in such a part whose results have to be kept so that the others can run again, or
+   * Returns the positions of the ops in a part whose results have to be kept so that its other ops can run again, or
    * undefined if none could.
    */
   keptIn(call: CallIndex, begin: number, end: number): readonly number[] | undefined;
 }
 
 /**
- * Finds the modules that can run again. Random ops are allowed, since the generator's state is restored, and so are
- * in-place ops on tensors made by the same call. A module cannot run again if one of its ops writes into a storage from
- * outside, if its code changes other state, or if an op does more than compute. The trace leaves out writes that the
- * exporter itself undoes: those to the running statistics of normalization layers.
+ * Finds the modules that can run again. Random ops are allowed, since the generator's state is restored. In-place ops
+ * on tensors created by the same call are also allowed. A module cannot run again if one of its ops writes into a
+ * storage from outside, if its code changes other state, or if an op does more than compute. The trace leaves out
+ * writes to the running statistics of normalization layers, because the exporter undoes them.
  *
  * @internal
  */
@@ -80,12 +82,12 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   const writes = writesInForward(trace, written);
   const { savedUnwritten, lateWrites } = writesAfterSaves(script, written, ranges);
   const lastReads = lastReadsOf(script, ranges.callsOfSave);
-  /** Writes that happen after the last time a call may run again do not matter. */
+  /** Returns writes without those after the last time that a call may run again, since these do not matter. */
   const writesOf = (storage: StorageIndex, call: CallIndex): readonly number[] =>
     (writes.get(storage) ?? []).filter((op) => op <= (lastReads.get(call) ?? -1));
   const lastWrite = (storage: StorageIndex, call: CallIndex): number => writesOf(storage, call).at(-1) ?? -1;
   const isOfModel = modelOf(modules.map(({ fqn }) => fqn));
-  /** Returns why nothing in a call can run again, whatever its ops are. */
+  /** Returns the reason why nothing in a call can run again, independent of its ops. */
   const refusal = (call: CallIndex): string | undefined => {
     if (!isOfModel(modules[calls.module[call]].fqn)) return "it is not a module of the model";
     const replaced = replacing.get(call);
@@ -214,8 +216,8 @@ function whyNot(
 }
 
 /**
- * Returns a check that separates the modules of the model from other modules that a step calls, such as a loss. Those
- * have no name in the model, so a policy cannot refer to them.
+ * Returns a check that separates the modules of the model from other modules that a step calls, such as a loss. Such
+ * other modules have no name in the model, so a policy cannot refer to them.
  */
 function modelOf(fqns: readonly string[]): (fqn: string) => boolean {
   const roots = new Set(fqns.filter((fqn) => fqn.includes(".")).map(rootOf));
@@ -256,7 +258,7 @@ function callsMarked(trace: Trace, mark: string): ReadonlyMap<number, string> {
   return found;
 }
 
-/** For each op that writes into a weight, buffer or attribute of the model, the name of that. */
+/** Returns, for each op that writes into a weight, buffer or attribute of the model, the name of that state. */
 function namesOfWrites({ events, strings }: Trace): ReadonlyMap<number, string> {
   const found = new Map<number, string>();
   let name: string | undefined;
@@ -286,8 +288,8 @@ const writtenStorages =
     Array.from(trace.opWrites(op)).flatMap((tensor) => [...trace.tensorStorages(tensor)]);
 
 /**
- * Finds places where ops save a tensor that they write into themselves. For each call it also finds an op that writes
- * into a tensor that the call has made and saved before. A call with such an op cannot run again.
+ * Finds places where an op saves a tensor and then writes into it. For each call, it also finds an op that writes into
+ * a tensor that the call has created and saved before. A call with such an op cannot run again.
  */
 function writesAfterSaves(
   { act, subject, count, trace, maker, savedStorage }: StepScript,

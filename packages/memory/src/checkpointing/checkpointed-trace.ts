@@ -30,16 +30,19 @@ export class CheckpointedSteps extends CheckpointableSteps {
 class CheckpointedWriter implements CheckpointObserver {
   private readonly trace: Trace;
   private readonly copy: TraceCopy;
-  /** For each instance, its storage in the source and its storage in the copy. The latter is -1 once it is freed. */
+  /**
+   * For each instance, its storage in the source and its storage in the copy. The storage in the copy is -1 once it is
+   * freed.
+   */
   private readonly sourceOf: number[] = [];
   private readonly storageOf: number[] = [];
-  /** For each storage of the source, the first storage that stood for it, and the instance that autograd saved last. */
+  /** For each storage of the source, its first counterpart in the copy, and the instance that autograd saved last. */
   private readonly first: Int32Array;
   private readonly lastSaved: Int32Array;
-  /** For each tensor of the source, the latest tensor that stands for it, and the storage of that tensor. */
+  /** For each tensor of the source, its latest counterpart, and the storage of that counterpart. */
   private readonly tensorFor: Int32Array;
   private readonly tensorStorage: Int32Array;
-  /** For each save of the source, the save that stands for it. */
+  /** For each save of the source, its counterpart. */
   private readonly saveFor: Int32Array;
   /** For each call, the rows of the module events where its forward pass begins and ends. */
   private readonly enterRow: Int32Array;
@@ -174,7 +177,7 @@ class CheckpointedWriter implements CheckpointObserver {
     return eventRow < 0 ? [] : this.tensors(row(this.trace.moduleEvents.tensors, eventRow), instances);
   }
 
-  /** Returns the tensors that stand for `tensors` of the source. Dead ones are left out. */
+  /** Returns the counterparts of the source's `tensors`. Tensors that are no longer alive are left out. */
   private tensors(tensors: Int32Array, instances: Int32Array): number[] {
     const here: number[] = [];
     for (const tensor of tensors) {
@@ -199,7 +202,7 @@ class CheckpointedWriter implements CheckpointObserver {
   }
 
   /**
-   * Returns the storage that stands for `storage` of the source: the program's own, or after the program released it,
+   * Returns the counterpart of the source's `storage`: the program's own storage or, after the program released that,
    * the one that autograd saved.
    */
   private standsFor(storage: StorageIndex, instances: Int32Array): number {

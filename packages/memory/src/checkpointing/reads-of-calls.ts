@@ -18,7 +18,7 @@ export function readAgain({ act, subject, count, passAt }: StepScript, callsOfSa
   return found;
 }
 
-/** Returns for each call the op before which the backward pass last reads a tensor saved in it. */
+/** Returns, for each call, the op before which the backward pass reads a tensor saved in the call for the last time. */
 export function lastReadsOf(
   { act, subject, count }: StepScript,
   callsOfSave: CallsOfSave,

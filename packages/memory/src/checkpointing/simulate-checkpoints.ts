@@ -11,14 +11,14 @@ import type { StepScript } from "./step-script.js";
 export interface SimulatedCheckpoints {
   /** Peak memory of the step, in bytes. */
   readonly peakBytes: number;
-  /** Bytes above `aboveBytes`, summed over the places of the script. It measures how far the step is from fitting. */
+  /** Bytes above `aboveBytes`, summed over the places of the script. This shows how far the step is from fitting. */
   readonly excess: number;
   /** Time for recomputation, in milliseconds. */
   readonly recomputeMs: number;
   /**
    * Overhead of checkpointing itself: hooks, frames, dispatch modes. It is 0 if the host's time is unknown. For a step
-   * on an asynchronous device, it is the time added beyond recomputation, and negative if recomputation fills time in
-   * which the device would be idle.
+   * on an asynchronous device, it is the added time minus that of recomputation. It is negative if recomputation uses
+   * time in which the device would be idle.
    */
   readonly bookkeepingMs: number;
 }
@@ -32,11 +32,14 @@ interface Frame {
   /** The storages from outside, and for an outermost frame the instances of them that it keeps alive. */
   readonly args: readonly number[];
   heldArgs: number[];
-  /** The place of the last tensor that it would have saved. Recomputation stops there. */
+  /** The place of the last tensor that the call would have saved. Recomputation stops there. */
   last: number;
-  /** The number of references that keep it alive: its own saved tensors, and inner frames whose arguments it saved. */
+  /**
+   * The number of references that keep the frame alive: its own saved tensors, and inner frames whose arguments it
+   * saved.
+   */
   alive: number;
-  /** The backward pass for which it ran again last, or -1 for none. */
+  /** The last backward pass for which it ran again, or -1 for none. */
   recomputedIn: number;
   /** Results that a selective frame has saved and not yet returned: instance by storage. */
   readonly cached: Map<number, number>;
@@ -89,8 +92,8 @@ export class CheckpointSimulator {
   private readonly countsBookkeeping: boolean;
   private readonly bookkeeping: CheckpointingTimes;
   /**
-   * Time for the host to launch an op on an asynchronous device, and time of the whole step without checkpointing.
-   * Undefined if the host runs the ops.
+   * The time that the host needs to launch an op on an asynchronous device, and the time of the whole step without
+   * checkpointing. Undefined if the host runs the ops.
    */
   private readonly beside: { readonly launchMs: number; readonly plainMs: number } | undefined;
 
@@ -267,7 +270,7 @@ export class CheckpointSimulator {
     if (frame !== undefined && --frame.alive === 0) this.end(frame);
   }
 
-  /** Releases everything that a frame keeps, since nothing will be read from it any more. */
+  /** Releases everything that a frame keeps, since nothing will be read from the frame any more. */
   private end(frame: Frame): void {
     for (const instance of frame.heldArgs) this.release(instance);
     frame.heldArgs = [];
@@ -333,8 +336,8 @@ export class CheckpointSimulator {
   }
 
   /**
-   * Returns whether recomputation may stop at the last saved tensor. `remat.apply` looks for the op that saved it among
-   * the producers of the call's results. If it finds none, it runs the call to its end.
+   * Returns whether recomputation may stop at the last saved tensor. `remat.apply` searches the producers of the call's
+   * results for the op that saved this tensor. If it finds none, it runs the call to its end.
    */
   private stopsEarly({ call, last }: Frame): boolean {
     const { act, subject, unsavedAt, exit, returningNoTensors } = this.script;
@@ -406,7 +409,7 @@ export class CheckpointSimulator {
   }
 
   /**
-   * Runs those ops of a part again that a saved tensor depends on. Each result stays until its last use, and each saved
+   * Runs the ops of a part again that a saved tensor depends on. Each result stays until its last use, and each saved
    * tensor until it is read.
    */
   private rerunPart(frame: Frame, part: CallPart, set: (storage: StorageIndex, instance: number) => void): void {
@@ -448,7 +451,7 @@ export class CheckpointSimulator {
 
   /**
    * Returns the instance of a storage that the program has. A backward pass that is itself differentiated saves the
-   * instance it received, which may be a recomputed one.
+   * instance that it received. This may be a recomputed one.
    */
   private present(storage: StorageIndex): number {
     const given = this.read[storage];
@@ -464,7 +467,7 @@ export class CheckpointSimulator {
     this.spend(this.bookkeeping.frame + (isSelective ? this.bookkeeping.selective : 0));
   }
 
-  /** Adds host time for checkpointing itself. */
+  /** Adds host time for the overhead of checkpointing. */
   private spend(ms: number): void {
     this.bookkeepingMs += ms;
     this.hostMs += ms;

@@ -7,7 +7,7 @@ import { type BackwardPasses, readBackwardPasses } from "./backward-passes.js";
 
 /**
  * A recorded step reduced to the events that keep its storages alive: references from the program, and saving, reading
- * and releasing by autograd. It determines the memory in use if some tensors are not saved and run again instead.
+ * and releasing by autograd. It determines the memory in use if some tensors are recomputed instead of saved.
  * @internal
  */
 export interface StepScript extends BackwardPasses {
@@ -22,7 +22,7 @@ export interface StepScript extends BackwardPasses {
   readonly savedStorage: Int32Array;
   /** For each storage, the op that makes it, or -1. */
   readonly maker: Int32Array;
-  /** For each storage, the op that it is scratch memory of, or -1. */
+  /** For each storage, the op whose scratch memory it is, or -1. */
   readonly scratchOf: Int32Array;
   /** For each module call, the places where its forward pass begins and ends, or -1 if it has none. */
   readonly enter: Int32Array;
@@ -30,7 +30,7 @@ export interface StepScript extends BackwardPasses {
   /** For each save, the place where autograd releases it, or -1. */
   readonly unsavedAt: Int32Array;
   /**
-   * Calls that return tensors only inside objects that PyTorch does not look into, such as instances of a user's class.
+   * Calls that return tensors only inside objects that PyTorch does not inspect, such as instances of a user's class.
    * Empty if the trace does not record what calls return.
    */
   readonly returningNoTensors: ReadonlySet<number>;
@@ -53,7 +53,7 @@ export function wholeScript(trace: Trace): StepScript {
   return scriptOf(trace, true);
 }
 
-/** Finds the calls whose forward pass begins with a hook of FSDP, and that are entered before it. */
+/** Finds the calls whose forward pass begins with a hook of FSDP, if the calls are entered before the hook. */
 function callsInHooks({ events, moduleEvents }: Trace): ReadonlySet<number> {
   const found = new Set<number>();
   for (let event = 0; event < events.count; event++) {
@@ -150,7 +150,9 @@ export function tellsSaves({ events }: Trace): boolean {
   return events.kind.includes(EventKind.unpack) || events.kind.includes(EventKind.unsave);
 }
 
-/** Returns for each storage the op that makes it: the first op to use it, if it does so as an output. */
+/**
+ * Returns, for each storage, the op that creates it: the first op that uses it, if the storage is an output of that op.
+ */
 function makers(trace: Trace): Int32Array {
   const maker = new Int32Array(trace.storages.count).fill(-1);
   const isMet = new Uint8Array(trace.storages.count);
@@ -176,8 +178,8 @@ function sizesOnDevice(trace: Trace): (storage: StorageIndex, bytes: number) => 
 }
 
 /**
- * Returns for each storage the event after which only autograd refers to it. If that comes after autograd first reads
- * it, this is the event that frees it. -1 for never.
+ * Returns, for each storage, the event after which only autograd refers to it. If autograd reads it before that, it is
+ * the event that frees the storage. -1 for never.
  */
 function lastReferences(trace: Trace, maker: Int32Array): Int32Array {
   const { storages, saves } = trace;

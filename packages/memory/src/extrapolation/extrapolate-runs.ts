@@ -4,13 +4,13 @@ import { type HeldPeak, heldPeak } from "../held/held-memory.js";
 import { degreeOf, fitPolynomial, isSizeOfTensor, type Polynomial, valueAt } from "./fit-polynomial.js";
 import { requireSameSteps, type SizedRun } from "./match-runs.js";
 
-/** The quantity that differs between the runs, such as the length of a sequence or the samples of a batch. */
+/** The quantity that differs between the runs, such as the length of a sequence or the number of samples in a batch. */
 export interface VaryingSize {
   /** The size in each run, in the order of the runs. */
   readonly sizes: readonly number[];
   /**
-   * The dimension in which it was found, counted from 0, of the first tensor whose shape varies. Undefined if the sizes
-   * were given.
+   * The dimension that varies, counted from 0, of the first tensor whose shape varies. Undefined if the sizes were
+   * given.
    */
   readonly side: number | undefined;
   /** The shape of that tensor in the first run. Undefined if the sizes were given. */
@@ -29,25 +29,24 @@ export interface CheckedRun {
   readonly predictedBytes: number;
 }
 
-/** A step at any size, extrapolated from runs recorded at some sizes. */
+/** A step at any size, extrapolated from runs recorded at a few sizes. */
 export interface Extrapolation {
   readonly varying: VaryingSize;
   /** The runs that the polynomials go through, sorted by size. */
   readonly fitted: readonly (SizedRun & { readonly size: number })[];
   /** The other runs, with the prediction for each. */
   readonly checked: readonly CheckedRun[];
-  /** For each storage, how it grows: 0 constant, 1 linear, 2 quadratic. */
+  /** For each storage, its growth: 0 for constant, 1 for linear, 2 for quadratic. */
   readonly degrees: Uint8Array;
   /**
-   * Storages whose size is not a polynomial that a tensor could have, such as padded ones. They are approximated by
-   * lines.
+   * Storages whose size does not fit the polynomial of any tensor, such as padded ones. They are approximated by lines.
    */
   readonly irregular: readonly number[];
   /** The largest total error of the irregular storages in any run, in bytes. */
   readonly residualBytes: number;
   /**
-   * Returns the step at another size, in each dtype in which all runs were recorded. It contains storages and tensors,
-   * but not the runtimes and arguments of ops.
+   * Returns the step at another size, in each dtype in which all runs were recorded. The trace contains storages and
+   * tensors, but not the runtimes and arguments of ops.
    */
   traceAt(size: number): Trace;
   /** Returns the peak memory of the step at another size. */
@@ -58,9 +57,9 @@ export interface Extrapolation {
 const largestError = 0.01;
 
 /**
- * Extrapolates a step to other sizes from runs at two sizes (linear growth), or three (quadratic growth, as in
- * attention that is not fused). Each storage is matched by its position in the sequence of events, and its size is
- * fitted as a polynomial of the run's size, in exact integer arithmetic. This gives the complete sequence of
+ * Extrapolates a step to other sizes from runs at two sizes (for linear growth) or three sizes (for quadratic growth,
+ * as in attention that is not fused). Each storage is matched by its position in the sequence of events, and its size
+ * is fitted as a polynomial of the run's size, in exact integer arithmetic. This gives the complete sequence of
  * allocations at another size, and with it the peak and its categories. The smallest three runs are fitted. Larger ones
  * are compared with their prediction.
  *
@@ -226,8 +225,8 @@ class SizeModel {
 }
 
 /**
- * Returns a polynomial for each entry of the last trace's shapes that varies. Tensors are matched by position and must
- * have the same number of dimensions in each run.
+ * Returns a polynomial for each varying entry in the last trace's shapes. Tensors are matched by position and must have
+ * the same number of dimensions in each run.
  */
 function sidesOf(traces: readonly Trace[], sizes: readonly number[]): readonly (Polynomial | undefined)[] {
   const base = traces[traces.length - 1];

@@ -5,8 +5,8 @@ export interface Polynomial {
 }
 
 /**
- * Returns the polynomial of least degree through points: a line through two, or degree 2 or less through three. Nothing
- * is rounded.
+ * Returns the polynomial of least degree through points: degree 1 or less through two points, or degree 2 or less
+ * through three. Nothing is rounded.
  *
  * @param xs two or three different whole numbers
  * @param ys whole numbers
@@ -42,9 +42,10 @@ export function degreeOf({ numerators }: Polynomial): 0 | 1 | 2 {
 }
 
 /**
- * Returns whether a polynomial can be the size of a tensor whose dimensions are constants or lines of x. It must be a
- * product of two lines, each of which is 0 well below the smallest of `xs` and whole at every multiple. A polynomial
- * through three arbitrary numbers is hardly ever one, and neither is a line through two points of a square.
+ * Returns whether a polynomial can be the size of a tensor whose dimensions are constant or linear in x. It must be a
+ * product of two lines, each of which is 0 well below the smallest of `xs` and a whole number at every multiple. A
+ * polynomial through three arbitrary numbers hardly ever passes this test, and neither does a line through two points
+ * of a square.
  *
  * @param xs the sizes that it was fitted at, in ascending order
  */

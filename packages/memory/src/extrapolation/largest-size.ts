@@ -2,7 +2,7 @@ import type { HeldPeak } from "../held/held-memory.js";
 
 /**
  * The limit of the search. PyTorch and TensorFlow index many tensors with signed 32-bit numbers, so larger sizes would
- * not run anyway.
+ * not run.
  */
 const mostSize = 2 ** 31 - 1;
 
@@ -11,8 +11,8 @@ export interface FittingSize {
   readonly size: number;
   readonly peak: HeldPeak;
   /**
-   * The search ended here because of its own limit, and the size still fits: larger sizes may fit. Left out if the next
-   * size does not fit.
+   * True if the search ended at its own limit and the size still fits, so that larger sizes may also fit. Left out if
+   * the next size does not fit.
    */
   readonly isSearchLimit?: true;
 }

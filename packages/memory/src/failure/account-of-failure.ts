@@ -15,27 +15,27 @@ export interface HeldByLine {
   readonly bytes: number;
 }
 
-/** Why a run ran out of memory, as far as its trace shows. Bytes are as allocated. */
+/** The reason why a run ran out of memory, as far as its trace shows it. Bytes are as allocated. */
 export interface FailureAccount {
   readonly failure: MemoryFailure;
-  /** Memory in use when it failed. */
+  /** Memory in use when the run failed, in bytes. */
   readonly heldBytes: number;
-  /** Memory in use when it failed, by category. */
+  /** Memory in use when the run failed, by category. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
   /** Memory in use by line, largest first. */
   readonly lines: readonly HeldByLine[];
   /** The part that was allocated before the step's first op: weights, optimizer state and data. */
   readonly restingBytes: number;
-  /** The highest memory in use until then, which is the memory known to be available. */
+  /** The highest memory in use until the failure. At least this much memory is available. */
   readonly roomBytes: number;
   /**
-   * A lower bound for running these ops: the resting memory, and with it the inputs and outputs of the op with the most
-   * of them, or the failed request.
+   * A lower bound on the memory for these ops: the resting memory, plus the inputs and outputs of the op that has the
+   * most of them, or plus the failed request.
    */
   readonly leastBytes: number;
   /**
-   * True if memory had grown over the steps by at least a tenth of the memory in use. Otherwise this step itself uses
-   * it.
+   * True if memory had grown over the steps by at least a tenth of the memory in use. If false, this step itself uses
+   * the memory.
    */
   readonly isLeak: boolean;
   /** The advice for the program, or undefined if there is none. */
@@ -44,7 +44,7 @@ export interface FailureAccount {
 
 /** The smallest change that would have avoided the failure. */
 export type FailureRemedy =
-  /** Something is left behind in each step. Find it by line. */
+  /** Each step leaves tensors behind. Find the lines that allocate them. */
   | { readonly kind: "leaks" }
   /** Free tensors that are no longer read, and recompute others. */
   | { readonly kind: "budget"; readonly budgetBytes: number }
@@ -128,7 +128,7 @@ const resting: ReadonlySet<number> = new Set([
 ]);
 const isResting = (category: number): boolean => resting.has(category);
 
-/** Returns the most bytes that one op reads and makes, apart from resting memory. */
+/** Returns the largest number of bytes that one op reads and creates, apart from resting memory. */
 function mostOfAnOp(trace: Trace, bytes: Float64Array): number {
   let most = 0;
   for (let op = 0; op < trace.ops.count; op++) {

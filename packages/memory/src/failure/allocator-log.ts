@@ -47,11 +47,11 @@ export interface AllocatorLog {
   readonly inUseBytes: number | undefined;
   /** Memory taken from the device and not in use. */
   readonly pooledBytes: number | undefined;
-  /** Memory that it could still take from the device. */
+  /** Memory that the allocator could still take from the device. */
   readonly availableBytes: number | undefined;
-  /** The largest free block in its pool. */
+  /** The largest free block in the allocator's pool. */
   readonly largestFreeBytes: number | undefined;
-  /** Memory of the device in use by others: other processes, libraries. */
+  /** Memory of the device that others use, such as other processes and libraries. */
   readonly othersBytes: number | undefined;
   /** The highest memory in use so far. */
   readonly peakBytes: number | undefined;

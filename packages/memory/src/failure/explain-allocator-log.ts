@@ -5,7 +5,7 @@ import type { AllocatorLog } from "./allocator-log.js";
 import { readBfcLog } from "./read-bfc-log.js";
 import { readCudaLog } from "./read-cuda-log.js";
 
-/** Why an allocator could not serve a request. */
+/** The reason why an allocator could not serve a request. */
 export type AllocatorVerdict =
   /** The pool and the device together have enough free memory, but not in one piece. */
   | "fragmented"
@@ -41,7 +41,7 @@ const granularity = { bfc: 256, cuda: 512 } as const;
  *
  * @param text the log
  * @param name the name of the log, for errors
- * @throws RematError `ALLOCATOR_LOG` if it is neither, or contains a size that no allocator can have
+ * @throws RematError `ALLOCATOR_LOG` if the text is no such log, or contains a size that no allocator can have
  * @example
  * readAllocatorLog(readFileSync("oom.log", "utf8")).askedBytes;
  */
@@ -69,7 +69,7 @@ function naming<T>(name: string, read: () => T): T {
   }
 }
 
-/** Returns why an allocator could not serve a request. */
+/** Returns the reason why an allocator could not serve a request. */
 export function judgeAllocatorLog({
   askedBytes,
   pooledBytes,

@@ -10,8 +10,8 @@ const roundedNext = / \(rounded to (\d{1,19})\)/y;
 const requestNext = /\s{0,8}requested by op ([^\s]{1,1000})/y;
 
 /**
- * Returns where a line reports that the allocator failed. Returns -1 if it does not, or if the requester could do with
- * less.
+ * Returns the position in a line at which it reports that the allocator failed. Returns -1 if it does not, or if the
+ * requester can also work with less memory.
  */
 function failureIn(line: string): number {
   const at = line.lastIndexOf(failedText);
@@ -31,8 +31,8 @@ function withoutPrefix(line: string): string {
 
 /**
  * Reads the log of TensorFlow's BFC allocator after a failure, the last one if there are several. Returns undefined if
- * the log has none. If only the error is there, as a program prints it, only the request is known. Every line is read
- * once, from left to right.
+ * the text has no such log. If it has only the error that a program prints, only the request is known. Every line is
+ * read once, from left to right.
  *
  * The format is that of `BFCAllocator::DumpMemoryLog` and `AllocateRaw` in TensorFlow's `bfc_allocator.cc`, with
  * numbers as written by `HumanReadableNumBytes`, in releases 1 and 2.

@@ -55,7 +55,7 @@ export function readCudaLog(text: string): AllocatorLog | undefined {
 
 type ReadsSize = (text: string, marker: string, at: number) => number | undefined;
 
-/** PyTorch writes a unit after every size. If it is missing, the log breaks off. */
+/** PyTorch writes a unit after every size. If the unit is missing, the log breaks off there. */
 const sizeAfter: ReadsSize = (text, marker, at) => {
   const size = sizeAt(text, at + marker.length);
   return size?.hasUnit ? size.bytes : undefined;

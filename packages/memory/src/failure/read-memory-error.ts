@@ -16,7 +16,7 @@ export interface MemoryError {
 const dtypes: Readonly<Record<string, string>> = { float: "float32", double: "float64", half: "float16" };
 
 /**
- * Reads an error message, with the name of the error before it. Returns undefined if it is not about memory. The
+ * Reads an error message that begins with the name of the error. Returns undefined if it is not about memory. The
  * kernels of WebAssembly fail with `RuntimeError: memory access out of bounds` after their `malloc` found no memory.
  *
  * @example
@@ -41,7 +41,7 @@ export function readMemoryError(message: string): MemoryError | undefined {
 
 const tensorStart = "OOM when allocating tensor with shape";
 const typeNext = / and type (\w{1,32})/y;
-/** Limits the text that is read. No tensor has so many dimensions that its shape would be longer. */
+/** The maximum length of a shape in the text. No tensor has so many dimensions that its shape is longer. */
 const mostListed = 1024;
 
 /** Parses the tensor that TensorFlow names: `OOM when allocating tensor with shape[2,3] and type float`. */

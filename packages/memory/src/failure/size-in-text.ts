@@ -28,7 +28,7 @@ export interface SizeInText {
 
 /**
  * Reads the size that begins at `at`: `2.25GiB`, `120B`, `20.00 MiB`, `512 bytes`, or a number alone. Returns undefined
- * if there is no number, or an unknown unit. Takes constant time, however long the text is.
+ * if there is no number, or an unknown unit. Takes constant time for texts of any length.
  *
  * @throws RematError `ALLOCATOR_LOG` for a size that no allocator can have: infinite, negative, not a number, or above
  * 8 EiB

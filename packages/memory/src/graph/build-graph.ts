@@ -8,7 +8,7 @@ export interface GraphNodeRecord {
   readonly kind: NodeKindName;
   /** Names of earlier nodes. The node reads every storage of their results. */
   readonly inputs?: readonly string[];
-  /** Storages of the node's results. Those that no earlier node has are allocated by this node. */
+  /** Storages of the node's results. This node allocates those that no earlier node has. */
   readonly outputs?: readonly StorageKey[];
 }
 
@@ -19,7 +19,7 @@ export interface GraphRecord {
   /** See `Graph.device`. */
   readonly device?: string;
   /**
-   * Returns whether the memory of a node belongs to the caller. By default for placeholders named `primals…`, as
+   * Returns whether the memory of a node belongs to the caller. By default true for placeholders named `primals…`, as
    * AOTAutograd names parameters and inputs.
    */
   readonly isHeld?: (node: GraphNodeRecord) => boolean;

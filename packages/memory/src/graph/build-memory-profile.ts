@@ -4,9 +4,9 @@ import { GraphAliasTracker } from "./graph-alias-tracker.js";
 import { sequenceOfGraph } from "./sequence-of-graph.js";
 
 /**
- * Returns the live bytes while a graph runs in its own order: first the bytes of arguments and constants, then two
- * numbers for each node that computes, after its allocations and after releasing the storages that it was the last to
- * read.
+ * Returns the live bytes while a graph runs in its own order. First come the bytes of arguments and constants. Then
+ * there are two numbers for each node that computes: after its allocations, and after it has released the storages that
+ * no later node reads.
  *
  * Source: `build_memory_profile` of torch/_inductor/fx_passes/memory_estimator.py (2.13).
  *

@@ -40,7 +40,7 @@ export interface CompiledPass {
 export interface CompiledStepMemory {
   readonly peakBytes: number;
   /**
-   * The place of the peak: the graph, and the node after whose allocations it is reached. The node is undefined at the
+   * The place of the peak: the graph, and the node whose allocations reach the peak. The node is undefined at the
    * beginning or end of a graph.
    */
   readonly peakAt: CompiledPass & { readonly node: string | undefined };
@@ -48,7 +48,7 @@ export interface CompiledStepMemory {
   readonly savedBytes: number;
   /** Weights and buffers, or 0 if the file does not identify them. */
   readonly staticBytes: number;
-  /** Other arguments from the caller: inputs. */
+  /** Other arguments from the caller, which are inputs. */
   readonly inputBytes: number;
 }
 
@@ -65,9 +65,9 @@ export function busiestDevice(storages: CompiledRecord["storages"]): string {
  *
  * Within a graph the rules of `buildMemoryProfile` and `getFwdBwdInteractions` apply. Arguments from the caller are
  * live all the time. Results of the model and gradients of weights are live to the end of the step. Values passed
- * between graphs are live until their last reader, and so are gradients of outputs, except that of the loss. For one
- * forward and one backward graph the peak is that of `getPeakMemory`, except that weights also count in the backward
- * pass if it does not read them.
+ * between graphs are live until their last reader. So are gradients of outputs, except the gradient of the loss. For
+ * one forward and one backward graph, the peak is that of `getPeakMemory`, with one exception: weights also count in a
+ * backward pass that does not read them.
  *
  * @throws RematError `GRAPH_NODE`, `GRAPH_STORAGE`
  * @example
@@ -115,7 +115,9 @@ export function holdCompiledStep({ storages, graphs, results, added }: CompiledR
   return { ...script.peak(), savedBytes: sum(saved), staticBytes, inputBytes: givenBytes - staticBytes };
 }
 
-/** Returns the storages given from outside: constants, and arguments of forward graphs that no earlier graph makes. */
+/**
+ * Returns the storages passed from outside: constants, and arguments of forward graphs that no earlier graph creates.
+ */
 function givenStorages(forwards: readonly Graph[]): Set<number> {
   const given = new Set<number>();
   const made = new Set<number>();
@@ -130,10 +132,10 @@ function givenStorages(forwards: readonly Graph[]): Set<number> {
 const scalarBytes = 8;
 
 /**
- * Returns the gradients of outputs that stay alive through the whole backward pass, which depends on who provides them.
- * If a step returns a number, the backward pass starts from it. Gradients of its other outputs are zeros, made for the
- * graph that reads them. If it returns no number, any of the gradients may belong to the caller. Gradients passed
- * between graphs are excluded.
+ * Returns the gradients of outputs that stay alive through the whole backward pass. This depends on who provides them.
+ * If a step returns a number, the backward pass starts from that number, and gradients of its other outputs are zeros
+ * created for the graph that reads them. If it returns no number, any of the gradients may belong to the caller.
+ * Gradients passed between graphs are excluded.
  */
 function heldGradients(
   pairs: readonly { readonly forward: Graph; readonly backward: Graph | undefined }[],
@@ -168,8 +170,8 @@ function handedOut({ nodeCount, kinds, reads }: Graph): Set<number> {
 }
 
 /**
- * Writes the graphs of a step one after the other as one sequence. A value in it is one life of a storage: a tensor
- * that a backward graph recomputes is a different value than the one made by the forward graph.
+ * Writes the graphs of a step one after the other as one sequence. A value in that sequence is one life of a storage: a
+ * tensor that a backward graph recomputes is a different value from the one that the forward graph created.
  */
 class StepScript {
   private readonly storageBytes: Float64Array;

@@ -3,11 +3,11 @@ import { buildMemoryProfile, peakOfProfile } from "./build-memory-profile.js";
 import { countedBytes, type Graph, type MemoryOptions, NodeKind, releasability } from "./graph.js";
 import { GraphAliasTracker } from "./graph-alias-tracker.js";
 
-/** How a forward graph affects the memory of its backward graph. */
+/** The effects of a forward graph on the memory of its backward graph. */
 export interface FwdBwdInteractions {
   /**
-   * Bytes of outputs of the forward graph that the backward graph does not read. They are live all through the backward
-   * pass.
+   * Bytes of outputs of the forward graph that the backward graph does not read. They are live during the whole
+   * backward pass.
    */
   readonly backwardBaselineBytes: number;
   /**
@@ -21,8 +21,8 @@ export interface FwdBwdInteractions {
  * Returns how the memory of a forward graph interacts with that of its backward graph. Both must use one table of
  * storages.
  *
- * Source: `get_fwd_bwd_interactions` of torch/_inductor/fx_passes/memory_estimator.py (2.13). The original always
- * raises a TypeError, since it subscripts the output node. This function computes what it intends to.
+ * Source: `get_fwd_bwd_interactions` of torch/_inductor/fx_passes/memory_estimator.py (2.13). PyTorch's function always
+ * raises a TypeError, since it subscripts the output node. This function computes the intended result.
  *
  * @throws RematError `GRAPH_PAIR` if the graphs do not share their storages, or if the forward graph does not end with
  * an output node

@@ -3,9 +3,9 @@ import type { Graph, StorageKey } from "./graph.js";
 import { RowsWriter } from "./rows-writer.js";
 
 /**
- * Finds which node allocates each storage of a graph, which nodes use it, and which uses it last, in the graph's own
- * order. Views and in-place ops are recognized by the identity of storages: a node allocates those storages of its
- * outputs that no earlier node had. Everything is computed once, in time linear in the graph.
+ * Finds, for each storage of a graph, the node that allocates it, the nodes that use it, and the one that uses it last,
+ * in the graph's own order. Views and in-place ops are recognized by their storages: a node allocates those storages of
+ * its outputs that no earlier node had. Everything is computed once, in time linear in the size of the graph.
  *
  * Source: `GraphAliasTracker` of torch/_inductor/fx_passes/memory_estimator.py (2.13).
  *

@@ -12,7 +12,7 @@ export interface GraphOfTraceOptions {
    * trace never frees.
    */
   readonly isResult?: (storage: StorageKey) => boolean;
-  /** Returns whether `storage` counts as made by no op, whatever op writes into it first. By default none. */
+  /** Returns whether `storage` counts as created by no op, even if an op writes into it. By default always false. */
   readonly isSource?: (storage: StorageKey) => boolean;
 }
 
@@ -20,19 +20,19 @@ export interface GraphOfTraceOptions {
 export interface TraceGraph extends Graph {
   /** The op of each node, or -1. */
   readonly ops: Int32Array;
-  /** The storage that a node without an op stands for, or -1. */
+  /** The storage that a node without an op represents, or -1. */
   readonly sources: Int32Array;
 }
 
 /**
- * Returns the graph of a trace, with *needed* lifetimes (trace rule T3): the storages that each op allocates and the op
- * that reads them last, instead of the moment when the engine frees them. Sizes are as allocated, rounded up to the
+ * Returns the graph of a trace, with *needed* lifetimes (trace rule T3): from the op that allocates a storage to the op
+ * that reads it last, instead of to the moment when the engine frees it. Sizes are as allocated, rounded up to the
  * device's unit. A storage that is resized counts with its largest size.
  *
  * Storages that exist before the first op are placeholders and stay alive. Other storages that no op makes (constants
  * filled by JavaScript) are nodes without inputs at the point where they appear. Storages that an op allocates and
- * frees itself, or makes without any reader, are freed with that op. An output node reads the storages that outlive the
- * graph.
+ * frees itself, or that no op reads, are freed with the op that allocates them. An output node reads the storages that
+ * outlive the graph.
  *
  * With `phases`, storages made by other ops are placeholders that may be released, and storages that other ops read
  * afterwards are outputs. Graphs of several phases share their storages, as `getPeakMemory` requires.
@@ -86,7 +86,7 @@ class TraceGraphBuilder {
   /** The first node that has each storage, and the last node that has made each tensor, or -1 for none so far. */
   private readonly nodeOfStorage: Int32Array;
   private readonly nodeOfTensor: Int32Array;
-  /** The node in whose row a storage or node already is, so that each appears in a row only once. */
+  /** For each storage and node, the node in whose row it already is, so that each appears in a row only once. */
   private readonly readBy: Int32Array;
   private readonly madeBy: Int32Array;
   private readonly inputOf: Int32Array;
@@ -108,8 +108,8 @@ class TraceGraphBuilder {
   private readonly addMadeByNext = (storage: StorageIndex): void => this.addMade(storage, this.kinds.length);
 
   /**
-   * Adds placeholders for the storages that exist before the selected ops: those of the caller, and those made by other
-   * ops and used by selected ones.
+   * Adds placeholders for the storages that exist before the selected ops: storages of the caller, and storages that
+   * other ops create and selected ops use.
    */
   addPlaceholders(): void {
     const { trace, selected, origins } = this;

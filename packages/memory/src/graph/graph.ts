@@ -23,9 +23,9 @@ export interface GraphStorages {
 }
 
 /**
- * A computation graph as needed for memory: nodes in an order in which they can run, and the storages that each makes
- * and reads. It consists of columns and not objects, so that a graph of a million nodes is about ten arrays. Created by
- * `graphOfTrace` or `buildGraph`, and not to be changed.
+ * A computation graph for computing memory: nodes in an order in which they can run, and the storages that each node
+ * creates and reads. It consists of columns instead of objects, so that a graph of a million nodes is about ten arrays.
+ * Created by `graphOfTrace` or `buildGraph`, and not to be changed.
  *
  * The memory of a placeholder (an argument) or an attribute (a constant) exists before the first node runs. The output
  * node reads the results for the caller, which therefore outlive the graph.
@@ -61,8 +61,8 @@ export interface MemoryOptions {
   /** By default `graph.device`, or every device except the CPU if the graph names none. */
   readonly deviceFilter?: DeviceFilter | undefined;
   /**
-   * Returns the cost of `bytes` requested bytes, such as the size rounded up to the allocator's unit. By default the
-   * size itself.
+   * Returns the size that counts for `bytes` requested bytes, such as the size rounded up to the allocator's unit. By
+   * default the size itself.
    */
   readonly sizeOf?: ((bytes: number) => number) | undefined;
 }
@@ -72,7 +72,7 @@ export function acceleratorOnly(device: string): boolean {
   return !/^cpu(:|$)/.test(device);
 }
 
-/** Returns the bytes that each storage counts for under `options`: 0 on a device that is filtered out. @internal */
+/** Returns the bytes that count for each storage under `options`: 0 on a device that is filtered out. @internal */
 export function countedBytes(graph: Graph, options: MemoryOptions): Float64Array {
   const filter =
     options.deviceFilter ?? (graph.device === undefined ? acceleratorOnly : (device) => device === graph.device);

@@ -12,8 +12,8 @@ export interface GraphSequence {
 }
 
 /**
- * Reads a graph with the rules of the original: a storage is freed after the last node that computes with it. It stays
- * if nothing reads it, if it is an output, or if `options` say so.
+ * Reads a graph with the rules of PyTorch: a storage is freed after the last node that computes with it. It stays if no
+ * node reads it, if it is an output, or if `options` say so.
  *
  * @internal
  */

@@ -5,13 +5,13 @@ import { RowsWriter } from "./rows-writer.js";
 /** The origins of the storages of a trace, and their sizes. @internal */
 export interface StorageOrigins {
   /**
-   * The op that makes each storage, or the one before which it appears. It is the number of ops if the
-   * storage appears after the last one.
+   * The op that creates each storage, or the op before which it appears. If a storage appears after the last op, it is
+   * the number of ops.
    */
   readonly birthOp: Int32Array;
   /**
-   * Row k: storages that appear between ops k - 1 and k without being made by an op. Row 0 has the caller's storages,
-   * the last row those after all ops.
+   * Row k: storages that appear between ops k - 1 and k and are created by no op. Row 0 has the caller's storages, and
+   * the last row has storages after all ops.
    */
   readonly sources: Rows;
   /** Row k: storages that op k allocates and frees itself. */
@@ -27,7 +27,8 @@ export interface StorageOrigins {
 /**
  * Returns the origins of all storages.
  *
- * @param isSource returns whether a storage counts as made by no op, whatever op writes into it first. Default: none
+ * @param isSource returns whether a storage counts as created by no op, even if an op writes into it. Default: always
+ * false
  * @internal
  */
 export function originsOfStorages(trace: Trace, isSource?: (storage: StorageIndex) => boolean): StorageOrigins {

@@ -9,9 +9,9 @@ export interface Repeat {
 }
 
 /**
- * Returns the sequence that is repeated three or more times at the end of the list. If there are several, it is the one
- * that explains most of the list, then the shortest. Returns undefined if there is none. This finds the repeating part
- * of a program without steps or calls of `predict`, by the ops that it runs.
+ * Returns the sequence that is repeated three or more times at the end of the list, or undefined if there is none. If
+ * there are several, it is the one that explains most of the list, and then the shortest. In a program without steps or
+ * calls of `predict`, this finds the repeating part by the ops that it runs.
  *
  * @example
  * findRepeat(["tensor", "add", "mul", "add", "mul", "add", "mul"]); // { length: 2, explained: 6 }

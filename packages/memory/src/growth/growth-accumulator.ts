@@ -2,7 +2,7 @@ import { type GrowthVerdict, judgeGrowth, type SeriesNature } from "./judge-grow
 
 /** Live memory of one allocation site, and whether it grows. */
 export interface MakerGrowth {
-  /** Live objects now. This is an estimate if some of the counted ones stand for several. */
+  /** Live objects now. This is an estimate if only a sample of the objects is counted. */
   readonly count: number;
   /** Live bytes now. */
   readonly bytes: number;
@@ -11,11 +11,11 @@ export interface MakerGrowth {
   readonly verdict: GrowthVerdict;
   /** The kind of period that the verdict is about, or undefined if none has ended. */
   readonly period: string | undefined;
-  /** Growth of the count per such period, or 0 unless it grows. */
+  /** Growth of the count per period, or 0 unless it grows. */
   readonly countPerPeriod: number;
-  /** Growth in bytes per such period, or 0 unless it grows. */
+  /** Growth in bytes per period, or 0 unless it grows. */
   readonly bytesPerPeriod: number;
-  /** The number of such periods that were judged, without those of the warm-up. */
+  /** The number of periods that were judged, without those of the warm-up. */
   readonly periods: number;
 }
 
@@ -33,21 +33,21 @@ interface Samples {
   bytes: number[];
   variance: number[];
   /**
-   * The lowest count since the previous sample, or infinity if it was not below that sample. A buffer may be emptied
-   * and filled again within a period.
+   * The lowest count since the previous sample, or infinity if the count was never below that sample. A buffer may be
+   * emptied and filled again within a period.
    */
   dip: number[];
 }
 
 /**
- * Returns the variance of one sampled object that was drawn with a probability of one in `weight` and stands for that
- * many.
+ * Returns the variance of one sampled object that was drawn with a probability of 1 / `weight` and counts as `weight`
+ * objects.
  */
 const varianceOf = (weight: number): number => weight * (weight - 1);
 
 /**
- * After this many periods of a higher kind, the periods before them are over. The same number is enough to judge
- * growth.
+ * After this many periods of a higher kind, earlier periods of lower kinds are no longer judged. The same number is
+ * enough to judge growth.
  */
 const fewestAfter = 4;
 
@@ -58,8 +58,8 @@ class Clock {
   readonly lows: number[];
   ended = 0;
   /**
-   * The number of periods of higher kinds since the last period of this kind, and the largest number between two of
-   * them.
+   * The number of periods of higher kinds since the last period of this kind, and the largest such number between two
+   * periods of this kind.
    */
   since = 0;
   longest = 0;
@@ -79,9 +79,9 @@ class Clock {
 }
 
 /**
- * Counts live objects by allocation site (a line or an op, numbered by the caller). At the end of periods it decides
- * which sites have objects that outlive their period and grow in number. It stores only the live counts and
- * {@link mostSamples} samples of them, however many periods there are.
+ * Counts live objects by allocation site (a line or an op, numbered by the caller). At the end of periods, it decides
+ * which sites have objects that outlive their period and grow in number. It stores only the live counts and at most
+ * {@link mostSamples} samples of them, for any number of periods.
  *
  * @example
  * const growth = new GrowthAccumulator();
@@ -103,17 +103,17 @@ export class GrowthAccumulator {
   private readonly clocks = new Map<string, Clock>();
 
   /**
-   * @param kinds the kinds of periods, lowest first. A phase of the program with periods of a lower kind may just
-   * prepare for a higher kind: data are loaded, features computed, then the model is trained. Objects left by such a
-   * phase are no longer judged once a higher kind runs. Kinds that are not listed are higher than all others.
+   * @param kinds the kinds of periods, lowest first. A phase with periods of a lower kind may only prepare for a higher
+   * kind: the program loads data, computes features, and then trains the model. Objects left by such a phase are no
+   * longer judged once a higher kind runs. Kinds that are not listed are higher than all others.
    */
   constructor(kinds: readonly string[] = []) {
     this.kinds = kinds;
   }
 
   /**
-   * Records an allocation. Sites are numbered from 0. If only one in `weight` objects of a site is counted, drawn at
-   * random, each stands for that many. Growth is then reported only if it is beyond chance.
+   * Records an allocation. Sites are numbered from 0. If only one in `weight` objects of a site is recorded, drawn at
+   * random, it counts as `weight` objects. Growth is then reported only if chance does not explain it.
    */
   allocated(maker: number, bytes: number, weight = 1): void {
     while (this.counts.length <= maker) {
@@ -199,8 +199,8 @@ export class GrowthAccumulator {
    * Returns the growth of one allocation site.
    *
    * @param maker number of the allocation site
-   * @param options with `isLost`, nothing can reach the objects of the site, so growth in a phase that is over counts,
-   * since no later phase has a use for them; with `isPossible`, an estimate also grows if chance may explain its rise
+   * @param options with `isLost`, nothing can reach the objects of the site, so growth in a phase that is over also
+   * counts; with `isPossible`, an estimate also grows if chance may explain its rise
    */
   growthOf(
     maker: number,
@@ -234,7 +234,7 @@ export class GrowthAccumulator {
   }
 }
 
-/** Keeps every second sample: those that the doubled stride would have taken. */
+/** Keeps every second sample, as if the doubled stride had been used from the start. */
 function thin(clock: Clock): void {
   const isKept = (_: number, i: number): boolean => i % 2 === 1;
   for (const samples of clock.samples) {

@@ -1,7 +1,4 @@
-/**
- * The verdict on a series: it grows period by period, it has stopped growing (or never grew), or it has too few
- * periods.
- */
+/** The verdict on a series: it grows from period to period, it does not grow (any more), or it has too few periods. */
 export type GrowthVerdict = "growing" | "steady" | "too short";
 
 /** The change of a quantity over the periods after a warm-up. */
@@ -13,21 +10,21 @@ export interface SeriesGrowth {
   readonly judged: number;
 }
 
-/** Further properties of a series: its precision, and what it counts. */
+/** Further properties of a series: its precision and its unit. */
 export interface SeriesNature {
   /**
-   * For a series estimated from a random sample, the variance collected up to each sample. The variance of the
-   * difference of two samples is the difference of these values. By default the series is exact.
+   * For a series estimated from a random selection of objects, the variance collected up to each sample. The variance
+   * of the difference of two samples is the difference of these values. By default the series is exact.
    */
   readonly variance?: readonly number[];
   /** The size of one counted object: 1 for a count, the bytes of one tensor for bytes. */
   readonly unit?: number;
   /**
-   * True if most of it can never be freed. Then it is not a buffer or cache, which otherwise only a longer run can
-   * distinguish from a leak.
+   * True if most of the counted objects can never be freed. They then cannot be a buffer or cache. Otherwise only a
+   * longer run can distinguish these from a leak.
    */
   readonly isLost?: boolean;
-  /** True if a rise of an estimate counts although chance may explain it. */
+  /** True if a rise of an estimate counts even if chance may explain it. */
   readonly isPossible?: boolean;
 }
 
@@ -50,10 +47,10 @@ const slowingSinceStart = 2;
 
 /**
  * Decides whether a quantity grows, from its values at the end of each period, oldest first, and its current value. The
- * first quarter, at least one period, is warm-up. Memory that is freed later does not count, so the test uses the
- * running minimum from the end, the floor. The quantity grows if the floor rises in each third of the remaining
- * periods, still rises near the end, and has not been freed by now. Buffers and caches also grow while they fill, so
- * the floor must in addition
+ * first quarter, at least one period, is warm-up. Memory that is freed later does not count. The test therefore uses
+ * the floor: the lowest value from each sample on. The quantity grows if the floor rises in each third of the remaining
+ * periods, still rises near the end, and has not been freed by now. Buffers and caches also grow while they fill. The
+ * floor must therefore also
  *
  * - rise repeatedly, without a level stretch of more than a quarter of the remaining periods,
  * - reach new maxima to the end,
@@ -119,7 +116,7 @@ class Floor {
   }
 
   /**
-   * Returns whether the floor is level for too long. This is not tested for an estimate, which rises and falls by
+   * Returns whether the floor is level for too long. Always false for an estimate, because it rises and falls by
    * chance.
    */
   isLevelForLong(): boolean {
@@ -128,8 +125,8 @@ class Floor {
   }
 
   /**
-   * Returns whether the floor rises in each third, and its last level stretch is at most twice as long as any between
-   * two rises.
+   * Returns whether the floor rises in each third, and its last level stretch is at most twice as long as the longest
+   * one between two rises.
    */
   private risesOften(last: number): boolean {
     const thirds = new Set(this.rises().map((at) => Math.floor((3 * (at - 1)) / last)));
@@ -167,7 +164,7 @@ class Floor {
   }
 }
 
-/** Returns whether the last quarter is nowhere above the earlier values. */
+/** Returns whether no value in the last quarter is above the earlier values. */
 function hasCeiling(values: readonly number[]): boolean {
   const start = Math.floor((3 * (values.length - 1)) / 4);
   return Math.max(...values.slice(start)) <= Math.max(...values.slice(0, start));

@@ -13,7 +13,9 @@ import {
 import { HeldMemory } from "../held/held-memory.js";
 import { GrowthAccumulator, type MakerGrowth } from "./growth-accumulator.js";
 
-/** Storages that a trace allocates and that are alive at its end, grouped by line, op, shape and module. */
+/**
+ * A group of storages that a trace allocates and that are alive at its end, with the same line, op, shape and module.
+ */
 export interface OutlivingStorages extends MakerGrowth {
   /** As `file:line:column`, or undefined if none was recorded. */
   readonly line: string | undefined;
@@ -62,8 +64,8 @@ export function outlivingStorages(trace: Trace): TraceGrowth {
     growth.endPeriod("step");
   };
   /**
-   * Assigning to a variable frees its old storage after the new one exists. The new one is the latest storage of the
-   * same size.
+   * Finds the replacement of a freed storage. Assigning to a variable frees its old storage after the new one exists.
+   * The new one is the latest storage of the same size.
    */
   const replace = (storage: StorageIndex): void => {
     const bytes = held.storages.bytes[storage];

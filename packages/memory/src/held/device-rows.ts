@@ -2,8 +2,8 @@ import { Category, type CategoryName, categoryNames, type MemorySnapshot } from 
 import { type LiveStorages, rowWidth, totalColumn } from "./live-storages.js";
 
 /**
- * A row of bytes per category for each device, in the order in which the devices appeared. Snapshots are stored in this
- * form.
+ * A row of bytes per category for each device, in the order in which the devices appeared. Memory trackers store their
+ * snapshots of modules in this form.
  */
 export class DeviceRows {
   readonly devices: number[] = [];

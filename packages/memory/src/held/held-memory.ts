@@ -8,8 +8,8 @@ export interface HeldPeak {
   /** Peak memory in bytes, as allocated. */
   readonly peakBytes: number;
   /**
-   * The event of the peak: that of the op, or for a peak inside an op, the first event that frees memory. At
-   * the end of the trace it is the number of events.
+   * The event of the peak: the event of the op, or, for a peak inside an op, the first event that frees memory. At the
+   * end of the trace it is the number of events.
    */
   readonly event: number;
   /** The op that runs at the peak, or ran last. It is -1 for a trace without ops. */
@@ -34,10 +34,10 @@ export interface HeldMemoryListener {
 
 /**
  * Tracks the memory of a trace: which storages are alive on which device, in which category and at which size, and the
- * peak of each device. Processes events as they come. Everything that reports the memory of a run uses it.
+ * peak of each device. Processes events as they come. Everything that reports the memory of a run uses this class.
  *
- * The peak is updated at the end of each op, and inside an op before memory is freed, so that memory an op allocates
- * and frees itself counts.
+ * The peak is updated at the end of each op, and inside an op before memory is freed. Memory that an op allocates and
+ * frees itself therefore counts.
  *
  * @example
  * const held = new HeldMemory();
@@ -108,7 +108,8 @@ export class HeldMemory {
   }
 
   /**
-   * Assigns `storages` to `category` from now on, whatever the trace says, including storages that are allocated later.
+   * Assigns `storages` to `category` from now on, overriding the trace. This includes storages that are allocated
+   * later.
    */
   override(storages: Iterable<StorageIndex>, category: number): void {
     for (const storage of storages) {
@@ -122,7 +123,7 @@ export class HeldMemory {
     return this.overrides;
   }
 
-  /** Returns the peak of `device`, or 0 bytes at the current position if it never had any. */
+  /** Returns the peak of `device`, or 0 bytes at the current position if the device never had memory in use. */
   peak(device: string): HeldPeak {
     const { storages, highest } = this;
     const index = storages.devices.indexOf(device);
@@ -178,8 +179,8 @@ export function heldPeak(trace: Trace, device: string = trace.header.device): He
 }
 
 /**
- * Returns the memory of the other devices at the peak of the trace's device, in bytes by device. Plans for the step do
- * not count this memory.
+ * Returns the memory on other devices at the peak of the trace's device, in bytes by device. Plans for the step do not
+ * count this memory.
  */
 export function heldElsewhere(trace: Trace): ReadonlyMap<string, number> {
   const held = new HeldMemory();

@@ -10,7 +10,7 @@ import { isTurn, readMemoryEvents } from "./memory-events.js";
  */
 export interface HeldStorages {
   readonly device: string;
-  /** The event after which, or within which, this is the state. */
+  /** The event after which, or during which, the storages are alive. */
   readonly event: number;
   /** The op that runs, or ran last. It is -1 before the first. */
   readonly op: number;
@@ -26,7 +26,7 @@ export interface HeldStorages {
   readonly bytes: Float64Array;
   /** Index into `categoryNames`. */
   readonly category: Uint8Array;
-  /** The op that made it, or -1 if it existed before or no op made it. */
+  /** The op that created it, or -1 if it existed before or no op created it. */
   readonly maker: Int32Array;
   /** 1 for scratch memory of the running op. */
   readonly isScratch: Uint8Array;
@@ -113,7 +113,7 @@ export function storagesHeld(trace: Trace, event: number, end: number, options: 
   };
 }
 
-/** Returns the storages that are freed between `event` and the event of the next op, which is by the op itself. */
+/** Returns the storages that are freed between `event` and the event of the next op. That op itself frees them. */
 function freedBeforeOp(trace: Trace, event: number): ReadonlySet<number> {
   const freed = new Set<number>();
   const { kind, count } = trace.events;

@@ -3,20 +3,20 @@ import type { HeldStorages } from "./held-storages.js";
 import { storageUses } from "./storage-uses.js";
 
 /**
- * Memory that is alive at a peak although no op reads it any more. Freeing it earlier would cost nothing. Bytes are as
- * allocated.
+ * Memory that is alive at a peak although no op reads it any more. It could be freed earlier with no slowdown. Bytes
+ * are as allocated.
  */
 export interface IdleMemory {
   /** Bytes of all idle storages. */
   readonly bytes: number;
-  /** The categories that contain some of it. */
+  /** The categories that contain idle memory. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
   /** The number of idle storages. */
   readonly storageCount: number;
 }
 
 /**
- * Returns the memory at the peak of a step that was used for the last time before, and is freed later in the trace.
+ * Returns the memory that is alive at the peak of a step, was used for the last time before it, and is freed after it.
  * Memory that the step leaves behind is not included.
  *
  * @param held all storages that are alive at the peak

@@ -17,7 +17,7 @@ export class LiveStorages {
   bytes: Float64Array<ArrayBuffer> = new Float64Array(0);
   /** Index into `devices`. */
   device: Uint16Array<ArrayBuffer> = new Uint16Array(0);
-  /** The op whose event came next when it was allocated. If an op made it, it is this one. */
+  /** The op whose event came next when the storage was allocated. If an op created the storage, it was this op. */
   op: Int32Array<ArrayBuffer> = new Int32Array(0);
   private life: Uint8Array<ArrayBuffer> = new Uint8Array(0);
   readonly devices: string[] = [];
@@ -35,7 +35,7 @@ export class LiveStorages {
   }
 
   /**
-   * Returns the sum of the sizes of the live storages of `tensors`, and with `orWere` also of freed ones. A storage
+   * Returns the sum of the sizes of the live storages of `tensors`. With `orWere`, freed storages also count. A storage
    * counts once per tensor on it.
    */
   bytesOf(trace: Trace, tensors: Int32Array, orWere = false): number {

@@ -2,8 +2,8 @@ import type { OpIndex, StorageIndex, Trace } from "@remat/trace";
 import { readMemoryEvents } from "./memory-events.js";
 
 /**
- * Returns the op that made a storage, given the op that came next when it was allocated. Returns -1 if that op did not
- * make it, because it existed before or JavaScript made it. @internal
+ * Returns the op that created a storage, given the op that came next when it was allocated. Returns -1 if that op did
+ * not create it, because it existed before or JavaScript created it. @internal
  */
 export function makerOfStorage(trace: Trace, storage: StorageIndex, nextOp: OpIndex): number {
   if (nextOp >= trace.ops.count) return -1;
@@ -11,7 +11,7 @@ export function makerOfStorage(trace: Trace, storage: StorageIndex, nextOp: OpIn
   return -1;
 }
 
-/** Returns for each storage the op that it is scratch memory of, or -1. @internal */
+/** Returns, for each storage, the op whose scratch memory it is, or -1. @internal */
 export function scratchOps(trace: Trace): Int32Array {
   const { ops, storages } = trace;
   const scratchOf = new Int32Array(storages.count).fill(-1);

@@ -49,7 +49,10 @@ export function readMemoryEvents(
   }
 }
 
-/** Returns whether an event frees memory or changes its size. The memory in use before it may be a peak. @internal */
+/**
+ * Returns whether an event frees memory or changes its size. The memory in use before such an event may be a peak.
+ * @internal
+ */
 export function isTurn(trace: Trace, event: number): boolean {
   const kind = trace.events.kind[event];
   return kind === EventKind.free || kind === EventKind.resize;

@@ -29,7 +29,7 @@ export interface MomentOptions {
   readonly categories?: ReadonlyMap<number, number>;
 }
 
-/** The op that allocated a storage, and where it ran. Undefined for memory that existed before or came from outside. */
+/** The op that allocated a storage, and the place where it ran. */
 export interface StorageMaker {
   /** Index of the op in the trace. */
   readonly op: number;
@@ -52,10 +52,10 @@ export interface HeldStorage {
   readonly shape: readonly number[] | undefined;
   /** The op that allocated it, or undefined if it existed before or no op allocated it. */
   readonly maker: StorageMaker | undefined;
-  /** Name of the innermost module that has it among its weights, or undefined if no module does. */
+  /** Name of the innermost module that has the storage among its weights, or undefined if no module has it. */
   readonly owner: string | undefined;
   /**
-   * For the scratch memory of the running op, which is shown as one row: the number of its storages. `storage` is the
+   * The number of storages, for the scratch memory of the running op, which is shown as one row. `storage` is then the
    * largest of them.
    */
   readonly scratchPieces?: number;
@@ -63,7 +63,7 @@ export interface HeldStorage {
 
 /** The memory in use on a device at one moment, and the ops that allocated it. Bytes are as allocated. */
 export interface MemoryMoment {
-  /** The event after which, or within which, this is the state. */
+  /** The event after which, or during which, the memory is in use. */
   readonly event: number;
   /** The op that runs, or ran last. It is undefined before the first. */
   readonly at: StorageMaker | undefined;
@@ -74,7 +74,7 @@ export interface MemoryMoment {
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
   /** The number of non-empty live storages on the device, counting each piece of scratch memory. */
   readonly storageCount: number;
-  /** The largest of them in descending order. Scratch memory is one entry. */
+  /** The largest live storages, in descending order. Scratch memory is one entry. */
   readonly largest: readonly HeldStorage[];
 }
 
@@ -92,8 +92,8 @@ export function momentAt(trace: Trace, place: MomentPlace, options: MomentOption
 }
 
 /**
- * Returns the memory at a peak, with the largest storages and where each was made. If the peak is inside an op, this is
- * the state at that moment.
+ * Returns the memory at a peak, with the largest storages and the op and module that allocated each. If the peak is
+ * inside an op, this is the state at that moment.
  *
  * @param peak a peak of this trace, see `heldPeak`
  * @throws RematError `TRACE_EVENT_ORDER`
@@ -161,8 +161,8 @@ function describeMoment(trace: Trace, event: number, end: number, options: Momen
 const mostInserted = 100;
 
 /**
- * Returns the `limit` largest of `count` rows, equal ones in order. For a small limit it does not sort all rows, which
- * would take longer than everything else.
+ * Returns the `limit` largest of `count` rows. Equal rows keep their order. For a small limit it does not sort all
+ * rows, since that would take longer than everything else.
  */
 function largestOf(
   count: number,

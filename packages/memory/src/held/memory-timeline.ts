@@ -6,7 +6,7 @@ import { rowWidth, totalColumn } from "./live-storages.js";
 export interface TimelineOptions {
   /** By default the device that the trace is about. */
   readonly device?: string;
-  /** The places of points: after each op or after each event. By default `op`. */
+  /** The positions of points: after each op, or after each event. By default `op`. */
   readonly at?: "op" | "event";
 }
 
@@ -22,8 +22,8 @@ export interface MemoryTimeline {
   /** Bytes in use at the point. */
   readonly totalBytes: Float64Array;
   /**
-   * The highest memory in use since the previous point, so that a peak inside an op is not lost. For the last point, up
-   * to the end.
+   * The highest memory in use since the previous point, so that a peak inside an op is included. For the last point, it
+   * also covers the rest of the trace.
    */
   readonly highestBytes: Float64Array;
   /** The categories that occur. */

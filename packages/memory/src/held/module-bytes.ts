@@ -2,7 +2,7 @@ import { type OpIndex, row, type StorageIndex, type Trace } from "@remat/trace";
 import { roundUpBytes, unitBytesOn } from "../allocators/device-units.js";
 import { readMemoryEvents } from "./memory-events.js";
 
-/** For each part of a module, the live bytes after each op that the part has made. */
+/** For each part of a module, its live bytes after each op. */
 export interface ModuleBytes {
   readonly within: string;
   readonly parts: readonly { readonly fqn: string; readonly bytes: Float64Array }[];

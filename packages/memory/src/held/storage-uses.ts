@@ -6,14 +6,15 @@ export interface StorageUses {
   /** The last op that reads or writes it, or -1 if none does. */
   readonly lastOp: Int32Array;
   /**
-   * The next op after it is freed. It is the number of ops at the end of the trace, and -1 if it is never freed.
+   * The next op after the storage is freed. It is the number of ops if there is none, and -1 if the storage is never
+   * freed.
    */
   readonly freedBefore: Int32Array;
 }
 
 /**
- * Returns for each storage its last use and when it is freed. Between the two, its memory is kept alive without being
- * used.
+ * Returns, for each storage, its last use and the moment when it is freed. Between the two, its memory is kept alive
+ * without being used.
  *
  * @example
  * const { lastOp, freedBefore } = storageUses(trace);

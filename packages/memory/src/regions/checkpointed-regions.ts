@@ -16,15 +16,15 @@ import { type RecomputingScope, recomputingScopes } from "./recomputing-scopes.j
 import { readSaves, type Saver, saverOf, type TracedSave } from "./savers.js";
 
 /**
- * Why memory made by a checkpointed region is still alive when the region is over:
+ * The reason why memory that a checkpointed region allocated is still alive when the region is over:
  *
  * - `result`: the region returned it
  * - `policy`: its policy of selective checkpointing saves it
  * - `viewReturned`: the region returned a view of a part, which keeps the rest alive
  * - `savedOutside`: an op or a region outside saved it for its own backward pass
- * - `program`: it was not saved, so the program must refer to it in a list, an attribute, a closure or a cache
- * - `savedForNothing`: its own gradient function receives it, but recomputes it anyway
- * - `unrepeatable`: the op that made it would give another result if it ran again
+ * - `program`: nothing saved it, so the program must refer to it in a list, an attribute, a closure or a cache
+ * - `savedForNothing`: the region's own gradient function receives it and still recomputes it
+ * - `unrepeatable`: the op that created it would give another result if it ran again
  * - `readOutside`: it was freed, but an op outside had it recomputed before the backward pass
  */
 export type KeptCause =
@@ -38,22 +38,22 @@ export type KeptCause =
   | "readOutside";
 
 /**
- * How a region is recomputed: as described by {@link CheckpointForm}, or by a gradient function of the program
- * (`customGrad` in TensorFlow.js).
+ * How a region is recomputed: in a {@link CheckpointForm}, or by a gradient function of the program (`customGrad` in
+ * TensorFlow.js).
  */
 export type RegionForm = CheckpointForm | "customGrad";
 
-/** Memory that a region made and that is alive when it is over. */
+/** Memory that a region allocated and that is still alive when the region is over. */
 export interface KeptByRegion {
   readonly cause: KeptCause;
   readonly storage: number;
-  /** Bytes as allocated. If a part of a storage is returned, the bytes of that part, or of the rest. */
+  /** Bytes as allocated. If only a part of a storage is returned, these are the bytes of that part, or of the rest. */
   readonly bytes: number;
-  /** The op in the region that made it, or undefined if it is not the result of an op. */
+  /** The op in the region that created it, or undefined if it is not the result of an op. */
   readonly maker: number | undefined;
   /**
-   * For `savedOutside` the first op or region that saved it, and for `readOutside` the one that read it, or undefined
-   * if unknown.
+   * For `savedOutside`, the first op or region that saved it. For `readOutside`, the op that read it. Undefined if
+   * unknown.
    */
   readonly saver: Saver | undefined;
   /** The op at which it was freed, or undefined if it is alive to the end. */
@@ -64,8 +64,9 @@ export interface KeptByRegion {
  * Other reasons why checkpointing a region does not pay off:
  *
  * - `neverRecomputed`: no backward pass needed anything inside, so its inputs are kept alive for nothing
- * - `viewGiven`: it was given a view, and keeps the whole storage of the view alive
- * - `reentrant`: this form also recomputes the region's results, which are not read. The other form stops earlier.
+ * - `viewGiven`: it received a view, and keeps the whole storage of the view alive
+ * - `reentrant`: the reentrant form also recomputes the region's results, which are not read. The non-reentrant form
+ *   stops earlier.
  */
 export type RegionFlaw = "neverRecomputed" | "viewGiven" | "reentrant";
 
@@ -74,14 +75,15 @@ export interface CheckpointedRegion {
   /** Index into `trace.scopes`. */
   readonly scope: number;
   readonly form: RegionForm;
-  /** The module call that the region is or runs in, or undefined outside of every module. */
+  /** The module call that is the region, or in which the region runs. Undefined outside of every module. */
   readonly module: string | undefined;
   /** How many times it was recomputed. */
   readonly recomputed: number;
   /** All memory that its ops allocated on the device, in bytes. */
   readonly madeBytes: number;
   /**
-   * The part of it that is alive when the region is over, or alive again before the backward pass: the sum of `kept`.
+   * The part of `madeBytes` that is alive when the region is over, or alive again before the backward pass: the sum of
+   * `kept`.
    */
   readonly heldBytes: number;
   /** The memory that is still alive, by storage and cause. */
@@ -91,9 +93,10 @@ export interface CheckpointedRegion {
 }
 
 /**
- * Returns the memory that each checkpointed region made and that is alive when it is over, with the reasons, in order.
- * Regions are those under `torch.utils.checkpoint`, and manually checkpointed blocks of TensorFlow.js programs. Regions
- * nested in recomputed ones are described by their first run. Empty for a trace without regions.
+ * Returns the memory that each checkpointed region allocated and that is still alive when the region is over, with the
+ * reasons. Regions are in order. They are functions under `torch.utils.checkpoint`, and manually checkpointed blocks of
+ * TensorFlow.js programs. A region nested in a recomputed one is described by its first run. Empty for a trace without
+ * regions.
  *
  * @throws RematError `TRACE_EVENT_ORDER`
  * @example
@@ -129,7 +132,7 @@ interface Run {
   end: number;
   recomputed: number;
   madeBytes: number;
-  /** Storages made in its first run, and the bytes of those that are alive when it is over. */
+  /** Storages created in its first run, and the bytes of those that are alive when it is over. */
   readonly made: number[];
   readonly alive: Map<number, number>;
   /** For each of these, the op at which it was freed. */
@@ -212,7 +215,7 @@ function readRuns(trace: Trace, byHand: ReadonlyMap<number, RecomputingScope>): 
     }
     run.state = "over";
   };
-  /** Handles recomputation outside of regions and before the backward pass, which must be for an op outside. */
+  /** Handles recomputation outside of regions and before the backward pass. It must be for an op outside. */
   const resize = (storage: StorageIndex): void => {
     const bytes = held.storages.bytes[storage];
     const op = readerAt(trace, held.nextOp);
@@ -240,7 +243,10 @@ function readRuns(trace: Trace, byHand: ReadonlyMap<number, RecomputingScope>): 
   return [...runs.values()];
 }
 
-/** Returns the forward op for which the ops from `op` on are replayed, or undefined if they are for another pass. */
+/**
+ * Returns the forward op for which the ops from `op` on are replayed, or undefined if they are replayed for another
+ * pass.
+ */
 function readerAt({ ops }: Trace, op: OpIndex): number | undefined {
   let reader = op;
   while (reader < ops.count && ops.phase[reader] === Phase.recompute) reader++;
@@ -277,7 +283,10 @@ function describeRun(run: Run, reads: Reads): CheckpointedRegion {
   const returnedBytes = bytesByStorage(trace, returned);
   const makers = makersOf(trace, run.ops);
   const kept: KeptByRegion[] = [];
-  /** Returns whether an op reads a tensor that was recomputed before it ran. Otherwise the program read values. */
+  /**
+   * Returns whether an op reads a tensor that was recomputed before the op ran. If not, the program has read the
+   * values.
+   */
   const readsAgain = (op: OpIndex): boolean =>
     Array.from(trace.opInputs(op)).some((tensor) =>
       trace.tensorStorages(tensor).some((storage) => run.readAt.get(storage) === op),
@@ -361,7 +370,7 @@ function flawsOf(
   return flaws;
 }
 
-/** Returns the bytes that the ops which made the results allocate when they run again. */
+/** Returns the bytes that the ops that created the results allocate when they run again. */
 function recomputedResultBytes(trace: Trace, run: Run, returned: ArrayLike<number>, sizes: Float64Array): number {
   const made = new Set(run.made);
   const results = new Set(
@@ -380,10 +389,7 @@ function recomputedResultBytes(trace: Trace, run: Run, returned: ArrayLike<numbe
   return [...again].reduce((sum, storage) => sum + sizes[storage], 0);
 }
 
-/**
- * Returns for each storage how many of its bytes are covered by tensors. Each view counts once, up to the whole
- * storage.
- */
+/** Returns, for each storage, how many of its bytes `tensors` cover. Each view counts once, up to the whole storage. */
 function bytesByStorage(trace: Trace, tensors: ArrayLike<number>): ReadonlyMap<number, number> {
   const bytes = new Map<number, number>();
   for (const tensor of new Set(Array.from(tensors))) {

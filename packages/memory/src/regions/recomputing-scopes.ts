@@ -2,16 +2,16 @@ import { bytesPerElement, EventKind, OpFlag, type OpIndex, Phase, type StorageIn
 
 /** The part of a scope that its gradient function computes again. */
 export interface RecomputingScope {
-  /** How many times it has done so. */
+  /** How many times the gradient function has recomputed it. */
   readonly times: number;
-  /** Storages of the forward pass whose contents it has recomputed. */
+  /** Storages of the forward pass whose contents the gradient function has recomputed. */
   readonly again: ReadonlySet<number>;
 }
 
 /**
  * Finds manual activation checkpointing: scopes with their own gradient (`customGrad` in TensorFlow.js) whose gradient
  * function runs some of their kernels again on the same values. The result is keyed by index into `trace.scopes`. It
- * includes scopes that were not differentiated but run the same kernels as one of these.
+ * also includes scopes that were not differentiated, if they run the same kernels as one of these scopes.
  */
 export function recomputingScopes(trace: Trace): ReadonlyMap<number, RecomputingScope> {
   const scopes = new Map<number, RecomputingScope>();
@@ -28,7 +28,7 @@ export function recomputingScopes(trace: Trace): ReadonlyMap<number, Recomputing
 
 /** The observations of a scope. */
 interface Made {
-  /** For each op with its inputs as a key, the values that it made, in order. */
+  /** The values that each op created, in order. The key is the op with its inputs. */
   readonly values: Map<string, readonly number[]>;
   readonly ops: number[];
   /** For each such op, how many times it ran again. */
@@ -41,7 +41,7 @@ class Search {
   readonly madeIn = new Map<number, Made>();
   private readonly trace: Trace;
   private readonly differentiated = new Set<number>();
-  /** For a storage with a saved or recomputed copy of values, the storage that had these values first. */
+  /** For each storage with a saved or recomputed copy of values, the storage that had these values first. */
   private readonly firstWith = new Map<number, number>();
   /** Storages that ops have made. */
   private readonly isMade = new Set<number>();
@@ -92,7 +92,7 @@ class Search {
     made.values.set(this.keyOf(op), this.outputsOf(op));
   }
 
-  /** Handles an op of the gradient function of `scope`, or of a scope inside of it. */
+  /** Handles an op of the gradient function of `scope`, or of a scope inside `scope`. */
   private repeat(op: OpIndex, scope: number): void {
     const made = this.madeIn.get(scope);
     if (made === undefined) return;

@@ -14,9 +14,9 @@ export interface TracedSave {
   readonly event: number;
   /** The op whose event comes next. */
   readonly nextOp: number;
-  /** The op for which it was saved if the trace records it, otherwise -1. */
+  /** The op for which the tensor was saved, if the trace records it, otherwise -1. */
   readonly op: number;
-  /** The region that ended last if no op ran since, and the region that begins before the next op. */
+  /** The region that ended last, if no op has run since, and the region that begins before the next op. */
   readonly ended: number | undefined;
   readonly begins: number | undefined;
 }
@@ -60,15 +60,15 @@ export function readSaves(trace: Trace): readonly TracedSave[] {
 }
 
 /**
- * How many ops before a save are searched for one that uses the saved tensor. A custom autograd function saves after
- * all its ops have run.
+ * How many ops before a save are searched for an op that uses the saved tensor. A custom autograd function saves
+ * tensors after all its ops have run.
  */
 const farthestOp = 64;
 
 /**
  * Returns the op or region that saved a tensor, as far as the order of events shows it. Autograd saves inputs of an op
- * just before it runs, and results just after. A region saves its inputs just before it begins or, if re-entrant, when
- * it is over. Returns undefined if none of these uses the tensor.
+ * just before the op runs, and results just after. A region saves its inputs just before it begins or, if reentrant,
+ * when it is over. Returns undefined if no such op or region uses the tensor.
  */
 export function saverOf(trace: Trace, save: TracedSave): Saver | undefined {
   if (save.op >= 0) return { op: save.op, scope: undefined };

@@ -9,8 +9,8 @@ export interface AllocatorSettings {
   /** Blocks of at least this size are never split. Infinity means that all blocks may be split. */
   readonly maxSplitBytes: number;
   /**
-   * For each size class, the number of steps between two powers of two to which sizes are rounded up. 0 and 1 mean
-   * rounding to 512 bytes.
+   * For each size class, the number of steps between two powers of two. Sizes are rounded up to the next step. 0 and 1
+   * mean rounding to 512 bytes.
    */
   readonly roundupPower2Divisions: readonly number[];
   /** True if segments grow by pages instead of being allocated as a whole. */
@@ -27,7 +27,7 @@ export const defaultAllocatorSettings: AllocatorSettings = {
   largeSegmentBytes: 20 * mebibyte,
 };
 
-/** Options that change neither allocated nor reserved memory until memory runs out. */
+/** Options that affect neither allocated nor reserved memory until memory runs out. */
 const withoutEffect: ReadonlySet<string> = new Set([
   "backend",
   "garbage_collection_threshold",

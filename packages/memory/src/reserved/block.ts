@@ -10,7 +10,7 @@ export interface Block {
   /** True if memory is mapped to it. Always true if segments are not expandable. */
   isMapped: boolean;
   readonly isExpandable: boolean;
-  /** Its neighbours in the segment. */
+  /** The neighbours of the block in its segment. */
   before: Block | undefined;
   after: Block | undefined;
 }

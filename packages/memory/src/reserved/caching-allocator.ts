@@ -14,8 +14,8 @@ const addressSpaceBytes = 2 ** 42;
 const segmentStride = 2 ** 43;
 
 /**
- * Simulates PyTorch's CUDA caching allocator as long as memory does not run out: allocated and reserved bytes. Source:
- * c10's `CUDACachingAllocator.cpp`.
+ * Simulates PyTorch's CUDA caching allocator, as long as memory does not run out. It counts allocated and reserved
+ * bytes. Source: c10's `CUDACachingAllocator.cpp`.
  *
  * - Sizes are rounded to 512 bytes, or to steps between powers of two.
  * - Blocks up to 1 MiB are cut from segments of 2 MiB, and blocks below 10 MiB from segments of 20 MiB. Larger blocks
@@ -83,7 +83,7 @@ export class CachingAllocator {
     return pools[size <= smallBytes ? 0 : 1];
   }
 
-  /** Takes the smallest free block that is large enough, unless it must not be split for such a small request. */
+  /** Takes the smallest free block that is large enough, unless it must not be split for a request of this size. */
   private takeFree({ free }: BlockPool, size: number): Block | undefined {
     const { maxSplitBytes } = this.settings;
     let place = free.firstThat(({ bytes }) => bytes >= size);

@@ -7,7 +7,7 @@ export class SortedList<T> {
     this.isBefore = isBefore;
   }
 
-  /** Returns the position of the first item that satisfies `reached`. All later items must satisfy it too. */
+  /** Returns the position of the first item that satisfies `reached`. All later items must also satisfy it. */
   firstThat(reached: (item: T) => boolean): number {
     let low = 0;
     let high = this.items.length;

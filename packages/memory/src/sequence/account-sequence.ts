@@ -14,20 +14,22 @@ import { forEachLife, LifeSums, nodeAt } from "./hold-sequence.js";
 import type { TraceSequenceGraph } from "./sequence-graph-of-trace.js";
 
 /**
- * The memory of a step whose ops run in a given sequence, some of them again. It has the form of `memoryTimeline` and
- * `storagesAfterOp`.
+ * The memory of a step whose ops run in a given sequence, some of them several times. It has the form of
+ * `memoryTimeline` and `storagesAfterOp`.
  */
 export interface SequenceAccount
   extends Pick<MemoryTimeline, "count" | "totalBytes" | "highestBytes" | "bytesByCategory"> {
   readonly peakBytes: number;
   /**
-   * The op that runs at the peak, or for which something is being recomputed then. It is -1 if only permanent memory is
-   * ever in use.
+   * The op that runs at the peak, or for which another op is recomputed at the peak. It is -1 if only permanent memory
+   * is ever in use.
    */
   readonly peakOp: number;
   /** For each op, how many times it is recomputed. */
   readonly recomputations: Uint16Array;
-  /** Returns all live storages at the end of an op, or for -1 at the peak. Storages are those of the graph's trace. */
+  /**
+   * Returns all live storages at the end of an op, or, for -1, at the peak. Storages are those of the graph's trace.
+   */
   heldAt(op: OpIndex): HeldStorages;
 }
 
@@ -56,7 +58,7 @@ class Account implements SequenceAccount {
   private readonly graph: TraceSequenceGraph;
   private readonly sequence: Int32Array;
   private readonly peakStep: number;
-  /** For each op, the step that first runs it. For an op without a node, the step of the op before it. */
+  /** For each op, the step that first runs it. An op without a node has the step of the op before it. */
   private readonly stepOfOp: Int32Array;
   private readonly value: number[] = [];
   private readonly from: number[] = [];
@@ -158,7 +160,7 @@ class Account implements SequenceAccount {
     };
   }
 
-  /** Returns the op that runs at a step, or the next one if JavaScript makes something at that step. */
+  /** Returns the op that runs at a step. If JavaScript creates a storage at that step, returns the next op. */
   private opNextTo(step: number): number {
     const { opOfNode } = this.graph;
     for (let at = step; at < this.sequence.length; at++) {
@@ -169,7 +171,8 @@ class Account implements SequenceAccount {
   }
 
   /**
-   * Returns the live bytes at the end of each op, by category. A storage counts in the category that it has by then.
+   * Returns the live bytes at the end of each op, by category. A storage counts in the category that it has at that
+   * time.
    */
   private sumByCategory(): ReadonlyMap<CategoryName, Float64Array> {
     const { graph, count } = this;

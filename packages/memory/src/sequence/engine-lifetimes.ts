@@ -19,11 +19,11 @@ export interface EngineLifetimes {
   readonly freedAfter: Int32Array;
   /** For each storage, the op until which it stays alive even if no op reads it, or -1 for none. */
   readonly heldUntil: Int32Array;
-  /** For each storage, 1 if it outlives the pass in which it was made. */
+  /** For each storage, 1 if it outlives the pass in which it was created. */
   readonly isSurvivor: Uint8Array;
   /**
-   * For each storage, 1 if it existed all the time although it appears in the trace only when an op first reads it: a
-   * weight, an input.
+   * For each storage, 1 if it existed all the time although it appears in the trace only when an op first reads it,
+   * such as a weight or an input.
    */
   readonly isFound: Uint8Array;
   /** For each op, the most scratch memory of its kernel at once, beyond its inputs and outputs. */
@@ -46,10 +46,11 @@ interface Moments {
 }
 
 /**
- * Reads the lifetimes that the marks around passes imply. Inside a pass an executor frees the outputs of ops as
- * planned. All other storages are freed when the engine frees them: those made outside, those that outlive the pass,
- * and those that cannot be recomputed. For the last group early release applies: a saved tensor is freed with the node
- * that it was saved for, and a temporary of an update with its last reader. A trace without marks counts as one pass.
+ * Reads the lifetimes that the marks around passes imply. Inside a pass, an executor frees the outputs of ops as
+ * planned. Three groups of storages are freed when the engine frees them: those created outside, those that outlive the
+ * pass, and those that cannot be recomputed. For the last group, early release applies: a saved tensor is freed with
+ * the node that it was saved for, and a temporary of an update with its last reader. A trace without marks counts as
+ * one pass.
  *
  * @param bytes the size of each storage
  * @internal
@@ -110,7 +111,10 @@ function readEvents(
   const passes: { forwardEnd: number }[] = [];
   let pass = -1;
   let op = -1;
-  /** Storages allocated since the last op, and freed ones as `~storage`, and whether any is both. */
+  /**
+   * Storages allocated since the last op, and storages freed since then as `~storage`. Also whether any storage is
+   * both.
+   */
   let since: number[] = [];
   let isPassing = false;
   /** For each storage, the last op before it was allocated. */
@@ -150,7 +154,7 @@ function readEvents(
   return passes;
 }
 
-/** Returns the most memory of storages that appeared for the op at once, beyond its outputs. */
+/** Returns the largest amount of memory that storages for the op had at one time, without its outputs. */
 function scratchOf(trace: Trace, op: OpIndex, since: readonly number[], bytes: Float64Array): number {
   const outputs = new Set(Array.from(trace.opOutputs(op)).flatMap((tensor) => trace.tensorStorages(tensor)));
   const born = new Set<number>();

@@ -43,8 +43,8 @@ export interface RecomputedStorage {
 }
 
 /**
- * Returns the memory of a step that follows `plan`. Storages are allocated when ops make them, also when ops are
- * recomputed, and freed when the plan frees them. All others are freed when the engine frees them.
+ * Returns the memory of a step that follows `plan`. Storages are allocated when ops create them, also in recomputation,
+ * and freed when the plan frees them. Storages that the plan does not name are freed when the engine frees them.
  *
  * @param plan a plan for this trace: see `findPlanMismatch`
  * @throws RematError `PLAN_MISMATCH` if its steps cannot run
@@ -80,7 +80,7 @@ function graphFor(trace: Trace, plan: Plan): TraceSequenceGraph {
   return sequenceGraphOfTrace(trace, { isReplayable: (op) => again.has(op) || isPureForward(trace, op) });
 }
 
-/** Returns the op that runs at a place, or the next one if JavaScript makes something there. */
+/** Returns the op that runs at a place. If JavaScript creates a storage there, returns the next op. */
 function opAt({ opOfNode }: TraceSequenceGraph, { nodes }: PlanSequence, place: number): number {
   let at = place;
   while (at < nodes.length - 1 && opOfNode[nodeAt(nodes, at)] < 0) at++;
@@ -110,7 +110,7 @@ function categoriesAt(
   return Object.fromEntries(categoryNames.flatMap((name, c) => (held[c] > 0 ? [[name, held[c]]] : [])));
 }
 
-/** Returns the category of each storage while `op` runs, or for -1 at its allocation. */
+/** Returns the category of each storage while `op` runs. For -1, returns the category at the allocation. */
 function categoriesAtOp(trace: Trace, op: OpIndex): Uint8Array {
   const category = trace.storages.category.slice(0, trace.storages.count);
   if (op >= 0)

@@ -15,12 +15,12 @@ export const nodeAt = (sequence: ArrayLike<number>, step: number): number =>
   sequence[step] < 0 ? ~sequence[step] : sequence[step];
 
 /**
- * Visits the lives of values in a sequence of nodes. A life lasts from the step `from` that makes the value to the step
- * `to` of its last reader before it is recomputed or reloaded. If nothing reads the value, `to` is `from`. The last
- * life of a result lasts to the end, `sequence.length`. This rule defines the memory of a sequence, and everything else
- * follows from it. A step that reloads a node is `~node`: it reads nothing and makes the outputs of the node.
+ * Visits the lives of values in a sequence of nodes. A life lasts from the step `from` that creates the value to the
+ * step `to` of its last reader before it is recomputed or reloaded. If no step reads the value, `to` is `from`. The
+ * last life of a result lasts to the end, `sequence.length`. This rule defines the memory of a sequence, and everything
+ * else follows from it. A step that reloads a node is `~node`: it reads nothing and creates the outputs of the node.
  *
- * @returns whether the sequence can run: no step reads a value that no earlier step has made
+ * @returns true if the sequence can run: no step reads a value that no earlier step has created
  */
 export function forEachLife(
   graph: SequenceGraph,
@@ -54,9 +54,9 @@ export function forEachLife(
 }
 
 /**
- * Returns the bytes in use at each step of `sequence`, and the peak. The sequence consists of node indices, any node
- * any number of times, and `~node` reloads the offloaded output of a node. Returns undefined if a step reads or reloads
- * a value that no earlier step has made. An offloaded value uses device memory until its copy ends.
+ * Returns the bytes in use at each step of `sequence`, and the peak. The sequence consists of node indices. A node may
+ * occur any number of times, and `~node` reloads the offloaded output of a node. Returns undefined if a step reads or
+ * reloads a value that no earlier step has made. An offloaded value uses device memory until its copy ends.
  *
  * @example
  * holdSequence(graph, [0, 1, 2, 0, 3])?.peakBytes;
@@ -66,7 +66,7 @@ export function holdSequence(graph: SequenceGraph, sequence: ArrayLike<number>):
   return forEachLife(graph, sequence, sums.add) ? sums.memory(sequence) : undefined;
 }
 
-/** Sums the lives of values to the memory in use at each step. All such sums are computed here. */
+/** Computes the memory in use at each step from the lives of values. All such sums are computed here. */
 export class LifeSums {
   private readonly graph: SequenceGraph;
   private readonly born: Float64Array;
@@ -126,7 +126,8 @@ export function valuesFreedAfter(graph: SequenceGraph, sequence: ArrayLike<numbe
 
 /**
  * Returns for each step of a sequence the values that are offloaded after it. A value that is reloaded later is
- * offloaded at the end of the life before its first reload. These are among the values of `valuesFreedAfter`.
+ * offloaded at the end of the life before its first reload. The offloaded values are also among those of
+ * `valuesFreedAfter`.
  */
 export function valuesOffloadedAfter(graph: SequenceGraph, sequence: ArrayLike<number>): ReadonlyMap<number, number[]> {
   const offloaded = new Map<number, number[]>();

@@ -5,7 +5,7 @@ import type { TraceGraph } from "../graph/graph-of-trace.js";
 
 /** The effect of in-place ops on recomputation. @internal */
 export interface InPlaceOps {
-  /** For each op, 1 if it writes into a storage made before. */
+  /** For each op, 1 if it writes into a storage created before. */
   readonly isWriter: Uint8Array;
   /** For each op, 1 if it is a writer that is recomputed together with the op whose storage it writes into. */
   readonly isMerged: Uint8Array;
@@ -13,7 +13,7 @@ export interface InPlaceOps {
   readonly finishedBy: ReadonlyMap<number, readonly number[]>;
   /** For each op, 1 if running it again could read a storage that was overwritten. */
   readonly isPinned: Uint8Array;
-  /** Returns the storages that a merged writer reads other than the one it completes. */
+  /** Returns the storages that a merged writer reads, except the one it completes. */
   otherReads(writer: number): readonly number[];
 }
 
@@ -34,7 +34,9 @@ export function inPlaceOps(
   const isPinned = new Uint8Array(count);
   const finishedBy = new Map<number, number[]>();
   const others = new Map<number, number[]>();
-  /** Ops after which an op that ran before could read different values, in ascending order. */
+  /**
+   * Ops that overwrite inputs of earlier ops, which would read different values if they ran again, in ascending order.
+   */
   const barriers: number[] = [];
   for (let n = 0; n < graph.nodeCount; n++) {
     const op = graph.ops[n];
@@ -67,7 +69,7 @@ export function inPlaceOps(
   return { isWriter, isMerged, finishedBy, isPinned, otherReads: (writer) => others.get(writer) ?? [] };
 
   /**
-   * Returns whether a node of the graph may be recomputed: to make its allocations, or with the op whose storage it
+   * Returns whether a node of the graph may be recomputed: for its own results, or with the op whose storage it
    * completes.
    */
   function isRecomputed(node: number): boolean {
@@ -75,8 +77,8 @@ export function inPlaceOps(
   }
 
   /**
-   * Merges the writer `n` with the node that makes `storage`, if it can run right after that node without any other
-   * node noticing. Returns whether it did.
+   * Merges the writer `n` with the node that creates `storage`, if running it right after that node does not affect any
+   * other node. Returns whether they were merged.
    */
   function mergeInto(n: number, storage: StorageIndex, reads: Int32Array): boolean {
     const maker = aliases.storageToAllocator[storage];

@@ -5,7 +5,7 @@ import { planValues } from "./plan-values.js";
 import type { TraceSequenceGraph } from "./sequence-graph-of-trace.js";
 import type { PlanSequence } from "./sequence-of-plan.js";
 
-/** The life of a value, from the place in a sequence that makes it to the last place where it is alive. */
+/** The life of a value, from the place in a sequence that creates it to the last place where it is alive. */
 export interface Life {
   readonly value: number;
   readonly from: number;
@@ -13,9 +13,9 @@ export interface Life {
 }
 
 /**
- * Returns the lives of values under a plan. A value that the plan names lives until the plan frees it, or to the end,
- * but not longer than the pass in which the engine frees it. The caller's values live until their last reader. Returns
- * undefined if a step reads a value that no earlier step has made.
+ * Returns the lives of values under a plan. A value that the plan names lives until the plan frees it, or else to the
+ * end, but at most until the end of the pass in which the engine frees it. The caller's values live until their last
+ * reader. Returns undefined if a step reads a value that no earlier step has made.
  */
 export function livesOfPlan(
   plan: Plan,
@@ -61,9 +61,9 @@ export function livesOfPlan(
 }
 
 /**
- * Returns for each storage that the trace frees the latest place where it is alive. The limit is needed because the
- * plan may have been made for a backend on which more tensors share a buffer. Inside a pass the executor follows the
- * plan, and the engine's frees apply when the pass is over. A trace without marks counts as one pass.
+ * Returns, for each storage that the trace frees, the latest place where it is alive. This limit is needed because the
+ * plan may be for a backend on which more tensors share a buffer. Inside a pass the executor follows the plan, and the
+ * engine's frees apply when the pass is over. A trace without marks counts as one pass.
  */
 function placesOfFrees(
   plan: Plan,

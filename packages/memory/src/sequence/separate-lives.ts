@@ -5,17 +5,17 @@ export interface SeparateLives {
   /** The trace has the ops, calls and strings of the original. It may have more storages and tensors. */
   readonly trace: Trace;
   /**
-   * For each storage, 1 if a resize began its life. It counts as made by no op, whatever writes into it, because only
-   * the engine can begin it again.
+   * For each storage, 1 if a resize began its life. Such a storage counts as created by no op, because only the engine
+   * can begin its life again.
    */
   readonly isResumed: Uint8Array;
 }
 
 /**
  * Returns `trace` with every resize from or to zero bytes replaced by the end of one storage and the beginning of
- * another. FSDP keeps the storage of an unsharded parameter through the step and resizes it to zero while it is
- * resharded. Only the separate lives therefore show what is in memory at once. A trace without such a resize is
- * returned unchanged.
+ * another. FSDP keeps the storage of an unsharded parameter during the whole step and resizes it to zero while the
+ * parameter is resharded. Only separate lives therefore show which parameters are in memory at the same time. A trace
+ * without such a resize is returned unchanged.
  */
 export function separateLives(trace: Trace): SeparateLives {
   const { events, storages } = trace;

@@ -12,8 +12,8 @@ import { withSharedSaves } from "./with-shared-saves.js";
 /** Options for {@link sequenceGraphOfTrace}. */
 export interface SequenceGraphOptions {
   /**
-   * Returns whether `op` may be recomputed. By default forward ops that are neither random nor effectful. Backward and
-   * optimizer ops are never recomputed by default.
+   * Returns whether `op` may be recomputed. By default true for forward ops that are neither random nor effectful, and
+   * false for backward and optimizer ops.
    */
   readonly isReplayable?: (op: OpIndex) => boolean;
 }
@@ -22,7 +22,7 @@ export interface SequenceGraphOptions {
 export interface TraceSequenceGraph extends SequenceGraph {
   /**
    * The trace with the storages used here. A storage that is resized to zero in between is split into one storage per
-   * life, and saved tensors are on the data that they were saved from.
+   * life. Saved tensors share the data that they were saved from.
    */
   readonly trace: Trace;
   /**
@@ -30,40 +30,40 @@ export interface TraceSequenceGraph extends SequenceGraph {
    * the previous op keeps alive without reading them.
    */
   readonly opOfNode: Int32Array;
-  /** The ops that running a node again runs: its op, and the in-place ops that complete its result. */
+  /** The ops that run if a node runs again: its op, and the in-place ops that complete its result. */
   readonly replayOps: Rows;
   /** The storage of each value. */
   readonly storageOfValue: Int32Array;
   /** 1 for a node that can be recomputed. */
   readonly repeatable: Uint8Array;
   /**
-   * 1 for a node whose value can be offloaded: a single storage of plain numbers that a forward op makes and that its
-   * pass frees.
+   * 1 for a node whose value can be offloaded: a single storage of plain numbers that a forward op creates and its pass
+   * frees.
    */
   readonly offloadable: Uint8Array;
   /** 1 for an in-place op that is recomputed with the node whose value it completes. */
   readonly isFinishing: Uint8Array;
   /** The storages that are alive all the time, which make up `baseBytes`. */
   readonly baseStorages: readonly number[];
-  /** The size of each of them. */
+  /** The size of each of `baseStorages`. */
   readonly baseSizes: Float64Array;
 }
 
 /**
- * Returns the sequence graph of a trace of one training step, for computing the memory in use while its ops run, some
- * of them again. A node is an op, and a value is a storage that it allocates, with the needed lifetime (trace rule T3).
- * A view reads its storage and never needs recomputation. Storages filled by JavaScript are nodes that cannot be
- * recomputed. By default neither can anything but pure forward ops, nor any op that makes a result (trace rule T8),
- * because a result may be a variable by now.
+ * Returns the sequence graph of a trace of one training step. It is used to compute the memory in use while ops run,
+ * some of them several times. A node is an op, and a value is a storage that it allocates, with the needed lifetime
+ * (trace rule T3). A view reads its storage and never needs recomputation. Storages filled by JavaScript are nodes that
+ * cannot be recomputed. By default, only pure forward ops can be recomputed. An op that creates a result cannot (trace
+ * rule T8), because the result may have become a variable.
  *
- * The memory in use is that of an executor that follows a plan inside `engine.gradients`. Outputs of ops inside are
- * freed when they are no longer needed, all others when the engine frees them. The scratch memory of a kernel counts
- * with its highest amount. Only storages on the trace's device count, with the sizes that this device allocates.
- * Storages on other devices are values of 0 bytes.
+ * The memory in use is that of an executor that follows a plan inside `engine.gradients`. Outputs of ops inside it are
+ * freed when they are no longer needed. All other storages are freed when the engine frees them. The scratch memory of
+ * a kernel counts with its highest amount. Only storages on the trace's device count, with the sizes that this device
+ * allocates. Storages on other devices are values of 0 bytes.
  *
- * Weights, optimizer slots and inputs that the trace never frees are `baseBytes`. Those that it frees are alive until
- * then. An in-place op is recomputed together with the op whose storage it writes into, if nothing reads the storage in
- * between and its other inputs exist before. Otherwise neither is recomputed.
+ * Weights, optimizer slots and inputs that the trace never frees are part of `baseBytes`. If the trace frees one, it is
+ * alive until then. An in-place op is recomputed together with the op whose storage it writes into, if no op reads the
+ * storage in between, and the other inputs of the in-place op exist before. Otherwise neither op is recomputed.
  *
  * @example
  * const graph = sequenceGraphOfTrace(trace);
@@ -99,7 +99,7 @@ class TraceSequence {
   private readonly isFinishing: number[] = [];
   private readonly storageOfValue: number[] = [];
   private readonly baseStorages: number[] = [];
-  /** Storages that JavaScript has made since the last op and that no op reads. */
+  /** Storages that JavaScript has created since the last op and that no op reads. */
   private unread: number[] = [];
   /**
    * For each storage, the last node (counted from 1) that has it as an output, and the last node that must not read it
@@ -127,7 +127,7 @@ class TraceSequence {
   build(): TraceSequenceGraph {
     const { graph, trace, lifetimes } = this;
     const inPlace = inPlaceOps(trace, graph, this.aliases, this.isReplayable);
-    /** Storages that the trace frees after an op: that op counts as the last to need them. */
+    /** Storages that the trace frees after each op. That op counts as the last one to need them. */
     const goesWith = new Map<number, number[]>();
     const goWith = (op: OpIndex, storage: StorageIndex): void => {
       const list = goesWith.get(op);
@@ -225,7 +225,7 @@ class TraceSequence {
   }
 
   /**
-   * Adds a node that releases storages which an op keeps alive without reading them. They are released after the op's
+   * Adds a node that releases storages that an op keeps alive without reading them. They are released after the op's
    * first run, because they need not exist when the op runs again.
    */
   private addRelease(storages: readonly StorageIndex[]): void {
@@ -247,7 +247,7 @@ class TraceSequence {
       );
   }
 
-  /** Adds a read of a storage, once per node, and not of the node's own outputs. */
+  /** Adds a read of a storage, once per node. Reads of the node's own outputs are not added. */
   private read(storage: StorageIndex, node: number): void {
     if (this.settledFor[storage] === node) return;
     this.settledFor[storage] = node;

@@ -1,12 +1,12 @@
 import type { Rows } from "@remat/trace";
 
 /**
- * A graph for sequences in which nodes may run several times, with what memory accounting needs: nodes that make values
- * from values. The index of a node is its position in the given order, in which the graph can run. Values are what uses
- * memory. A node may make several, each with its own life.
+ * A graph for sequences in which nodes may run several times. Nodes create values from other values, and values use
+ * memory. The index of a node is its position in the given order, in which the graph can run. A node may create several
+ * values, each with its own life.
  *
- * While a node runs, its inputs, outputs and workspace are alive. A value lives from the node that makes it to the last
- * node that reads it before it is recomputed.
+ * While a node runs, its inputs, outputs and workspace are alive. A value lives from the node that creates it to the
+ * last node that reads it before it is recomputed.
  */
 export interface SequenceGraph {
   readonly nodeCount: number;

@@ -15,8 +15,8 @@ export interface PlanSequence {
  * `holdSequence`.
  *
  * Storages that JavaScript creates are placed directly before the next op. An executor recomputes ops right after the
- * preceding step, so user code creates its storages only after that. If an op completes the result of a recomputed op
- * in place, both run again as one.
+ * preceding step, so user code creates these storages only after the recomputation. If an op completes the result of a
+ * recomputed op in place, both run again as one.
  *
  * @param graph the graph of the trace that the plan is for
  */

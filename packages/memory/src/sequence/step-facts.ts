@@ -10,14 +10,14 @@ export interface StepContext {
   readonly planned?: Trace | undefined;
   /**
    * Peak memory with early release, in bytes (`predictReleasedPeak` of `@remat/checkpoint`). By default unknown, since
-   * finding it requires the model.
+   * it can only be found with the model.
    */
   readonly earlyReleasePeakBytes?: number | undefined;
 }
 
 /**
- * Facts about the memory of one step. Each is computed when it is first read, and then kept. Create one object per
- * step, and pass it to everything that needs facts about the step.
+ * Facts about the memory of one step. Each fact is computed when it is first read, and then kept. Create one object per
+ * step, and pass it to all functions that need facts about the step.
  *
  * @throws RematError `TRACE_EVENT_ORDER` when a fact is read
  * @example
@@ -42,7 +42,7 @@ export class StepFacts {
     this.earlyReleasePeakBytes = earlyReleasePeakBytes;
   }
 
-  /** Returns a step's facts unchanged, or creates those of a trace. */
+  /** Returns the facts of a step: the given ones, or new ones for a trace. */
   static of(step: Trace | StepFacts): StepFacts {
     return step instanceof StepFacts ? step : new StepFacts(step);
   }

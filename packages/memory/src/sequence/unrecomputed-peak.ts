@@ -6,7 +6,7 @@ import { sequenceGraphOfTrace } from "./sequence-graph-of-trace.js";
 /**
  * Returns the peak memory of the trace's device in bytes if every op runs once, in order, and everything is freed after
  * its last use. This is the peak of a plan without recomputation. Early release (`predictReleasedPeak` of
- * `@remat/checkpoint/predict`) cannot know which use is the last, and needs more.
+ * `@remat/checkpoint/predict`) needs more memory, because it cannot know which use is the last.
  *
  * @throws RematError as `sequenceGraphOfTrace`
  */

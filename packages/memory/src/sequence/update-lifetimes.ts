@@ -4,8 +4,8 @@ const ofVariables: ReadonlySet<number> = new Set([Category.parameter, Category.b
 
 /**
  * Returns for each storage the op after which early release frees it in an update by one of TensorFlow.js's optimizers,
- * or -1 for storages that are left to the engine. It frees the temporaries that the update makes and disposes of,
- * except those that become a variable's value, and with `minimize` also the gradients.
+ * or -1 for storages that only the engine frees. Early release frees the temporaries that the update creates and
+ * disposes of, except those that become a variable's value. With `minimize`, it also frees the gradients.
  *
  * @param maker for each storage, the op that makes it
  * @param lastReader for each storage, the last op that reads it
@@ -17,7 +17,7 @@ export function freedByUpdates(trace: Trace, maker: Int32Array, lastReader: Int3
   const bornIn = new Int32Array(storages.count).fill(-1);
   const category = storages.category.slice(0, storages.count);
   const isVariables = Uint8Array.from(category, (each) => (ofVariables.has(each) ? 1 : 0));
-  /** Updates are counted. `update` is the one that runs, or whose last op was the last op so far. */
+  /** The number of the update that runs, or of the update to which the last op so far belonged. */
   let update = -1;
   let latest = -1;
   let isOver = true;

@@ -1,10 +1,10 @@
 import { EventKind, Trace } from "@remat/trace";
 
 /**
- * Returns `trace` with saved tensors on the data that they were saved from. If saving makes a copy in unmodified
- * TensorFlow.js (`Identity` on wasm), an executor shares the data instead. The copy then has no memory of its own, its
- * readers read the original, and the original lives until the last of them is freed. A trace without such copies is
- * returned unchanged.
+ * Returns `trace` with saved tensors that share the data they were saved from. If saving creates a copy in unmodified
+ * TensorFlow.js (`Identity` on wasm), an executor shares the data instead. The copy then has no memory of its own. Its
+ * readers read the original, which lives until it and all its copies are freed. A trace without such copies is returned
+ * unchanged.
  */
 export function withSharedSaves(trace: Trace): Trace {
   const { saves, tensors, events, storages } = trace;
@@ -44,7 +44,8 @@ export function withSharedSaves(trace: Trace): Trace {
 }
 
 /**
- * Returns for each original the event that frees the last of it and its copies, or -1 if one of them is never freed.
+ * Returns, for each original, the event after which it and all its copies are freed, or -1 if one of them is never
+ * freed.
  */
 function lastFrees({ events: { count, kind, subject } }: Trace, original: Int32Array): Int32Array {
   const alive = new Int32Array(original.length);

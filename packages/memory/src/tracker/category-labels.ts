@@ -1,8 +1,8 @@
 import { Category, type CategoryName } from "@remat/trace";
 
 /**
- * The categories that a tracker always shows, also if empty, in the order of its display, and the original tracker's
- * names for them.
+ * The categories that a tracker always shows, even if they are empty, in the order of its display, with the names that
+ * PyTorch's tracker uses.
  */
 export interface CategoryLabels {
   readonly always: readonly CategoryName[];
@@ -27,8 +27,8 @@ const labels: Readonly<Record<CategoryName, string>> = {
 };
 
 /**
- * Labels of `torch.distributed._tools.mem_tracker`. A category that it does not have (`input`) is shown if a trace has
- * it.
+ * Labels of `torch.distributed._tools.mem_tracker`. A category that PyTorch's tracker does not have (`input`) is shown
+ * if a trace has it.
  */
 export const memTrackerLabels: CategoryLabels = {
   always: ["parameter", "buffer", "gradient", "activation", "temporary", "optimizerState", "other"],

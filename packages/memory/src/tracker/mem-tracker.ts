@@ -17,10 +17,10 @@ import { type ModuleState, moduleStateLabels } from "./state-labels.js";
 import type { TrackerOptions } from "./tracker-options.js";
 
 /**
- * Memory by device and category, now and at the peak, and around every module call, like PyTorch's `MemTracker`, but
- * for a trace of any origin. The categories are parameter, buffer, gradient, activation, temporary, optimizer state and
- * other, and also input if a trace distinguishes inputs. A category that PyTorch does not have is shown only if it
- * occurs.
+ * Tracks memory by device and category: now, at the peak, and around every module call. It is like PyTorch's
+ * `MemTracker`, but for a trace of any origin. The categories are parameter, buffer, gradient, activation, temporary,
+ * optimizer state and other. If a trace distinguishes inputs, there is also input. A category that PyTorch does not
+ * have is shown only if it occurs.
  *
  * Source: `torch/distributed/_tools/mem_tracker.py`, PyTorch 2.13.
  *
@@ -30,7 +30,7 @@ import type { TrackerOptions } from "./tracker-options.js";
  * console.log(tracker.peakMoment().largest[0]);
  */
 export class MemTracker extends MemoryReducer<ModuleState> {
-  /** For each forward call, how many times it has been entered and not left. */
+  /** For each forward call, how many times it has been entered and not left yet. */
   private readonly open = new Map<number, number>();
 
   constructor(options: TrackerOptions = {}) {
@@ -39,11 +39,11 @@ export class MemTracker extends MemoryReducer<ModuleState> {
 
   /**
    * Counts memory that was allocated outside of the run. While a run is recorded ({@link trackLive}), pass layers,
-   * models, optimizers, tensors and lists of these: each counts under its category, and a plain tensor as other. For a
-   * finished trace, pass storages by number: they are shown in `category` (other by default), whatever the events of
-   * the trace say. Null is ignored.
+   * models, optimizers, tensors and lists of these: each counts under its category, and a plain tensor counts as other.
+   * For a finished trace, pass storages by number. They are shown in `category` (other by default), even if the trace
+   * gives them another one. Null is ignored.
    *
-   * @throws RematError `ARGUMENT` for something else, or for an object if no recorder is followed
+   * @throws RematError `ARGUMENT` for any other value, or for an object if no recorder is followed
    * @example
    * const memory = trackLive(recorder);
    * memory.trackExternal(model, optimizer, x);
@@ -127,7 +127,7 @@ export class MemTracker extends MemoryReducer<ModuleState> {
     record.add("postForward", DeviceRows.of(this.storages));
   }
 
-  /** Does nothing: in a plain tracker the hooks of an FSDP trace add no information. */
+  /** Does nothing, because in a plain tracker the hooks of an FSDP trace add no information. */
   protected fsdpHook(): void {}
 
   private known(trace: Trace, call: CallIndex, what: string, event: number): ModuleRecord<ModuleState> {

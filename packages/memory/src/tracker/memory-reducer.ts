@@ -33,7 +33,7 @@ export abstract class MemoryReducer<State extends string> {
   protected trace: Trace | undefined;
   private readonly labels: CategoryLabels;
   private readonly stateLabels: Readonly<Record<State, string>>;
-  /** Tracks the memory in use. All questions about memory are answered from it. */
+  /** Tracks the memory in use. All answers about memory come from it. */
   private readonly held: HeldMemory = new HeldMemory({
     turning: () => this.raiseWithin(),
     freeing: (storage) => this.uncountAddend(storage),
@@ -42,8 +42,8 @@ export abstract class MemoryReducer<State extends string> {
     other: (kind, item, value, event) => this.takeOther(kind, item, value, event),
   });
   /**
-   * The highest memory in use since the last op and before something was freed, which includes the scratch memory of
-   * the current op.
+   * The highest memory in use since the last op, measured before each free. It includes the scratch memory of the
+   * current op.
    */
   private readonly within = new DeviceRows();
   protected source: TraceSource | undefined;
@@ -61,8 +61,8 @@ export abstract class MemoryReducer<State extends string> {
   }
 
   /**
-   * Follows a recording. From now on, every question first processes what `source` has recorded since the last one, so
-   * that the answer is for the current moment of the run. Peaks include every event between two questions.
+   * Follows a recording. From now on, every query first processes the events that `source` has recorded since the last
+   * query. The answer is thus for the current moment of the run. Peaks include all events between two queries.
    *
    * @example
    * const tracker = new MemTracker().follow(recorder);
@@ -103,14 +103,14 @@ export abstract class MemoryReducer<State extends string> {
     return snapshots.find((snapshot) => snapshot.device === name)?.totalBytes ?? 0;
   }
 
-  /** Returns statistics by module, in the order of their first calls. */
+  /** Returns statistics by module. Modules are in the order of their first calls. */
   modules(): readonly ModuleMemory<State>[] {
     this.catchUp();
     const { shown } = this;
     return [...this.records.values()].map((record) => record.memory(this.storages.devices, shown));
   }
 
-  /** Resets the statistics by module, which is needed between two iterations. */
+  /** Resets the statistics by module. Call it between two iterations. */
   resetModStats(): void {
     this.catchUp();
     this.records.clear();
@@ -132,7 +132,7 @@ export abstract class MemoryReducer<State extends string> {
   }
 
   /**
-   * Formats the current or the peak snapshot as text, like the original tracker.
+   * Formats the current or the peak snapshot as text, like PyTorch's tracker.
    *
    * @param which `current` or `peak`
    * @param units B, KiB, MiB or GiB
@@ -143,8 +143,8 @@ export abstract class MemoryReducer<State extends string> {
   }
 
   /**
-   * Formats the snapshots of every module with at most `depth` names in its path by state and call, in natural order,
-   * like the original tracker.
+   * Formats the snapshots of every module with at most `depth` names in its path, by state and call, in natural order,
+   * like PyTorch's tracker.
    *
    * @throws RematError `UNKNOWN_UNIT`
    */
@@ -226,7 +226,7 @@ export abstract class MemoryReducer<State extends string> {
     if (this.storages.category[storage] === Category.gradient && was !== Category.gradient) this.countGradient(storage);
   }
 
-  /** When a sum of gradients is freed after the op before has added to it, the new sum is the gradient. */
+  /** Handles a freed sum of gradients. If the previous op has added to it, the new sum is the gradient. */
   private uncountAddend(storage: StorageIndex): void {
     const { trace } = this;
     const { nextOp } = this.held;
@@ -249,7 +249,7 @@ export abstract class MemoryReducer<State extends string> {
     }
   }
 
-  /** Records memory that the current op allocates and frees itself, which counts toward the peaks of its modules. */
+  /** Records memory that the current op allocates and frees itself. It counts toward the peaks of the op's modules. */
   private raiseWithin(): void {
     const { within, storages } = this;
     const { present, totals } = storages;

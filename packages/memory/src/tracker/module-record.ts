@@ -15,9 +15,9 @@ export interface ModuleMemory<State extends string> {
   readonly inputBytes: number;
   /** Bytes of the tensors returned by its latest forward call. */
   readonly outputBytes: number;
-  /** Bytes of the gradients of parameters that its backward pass made. */
+  /** Bytes of the parameter gradients that its backward pass created. */
   readonly gradientBytes: number;
-  /** Highest total while it was active in its latest pass, by device. */
+  /** Highest memory in use while the module was active in its latest pass, by device. */
   readonly localPeakBytes: Readonly<Record<string, number>>;
   /** Memory by device in each state, with a snapshot per call. States are in the order in which they were reached. */
   readonly snapshots: ReadonlyMap<State, readonly (readonly MemorySnapshot[])[]>;
@@ -49,7 +49,7 @@ export class ModuleRecord<State extends string> {
     else known.push(rows);
   }
 
-  /** Begins a pass. Its peak is the current memory until more is in use. */
+  /** Begins a pass. The peak of the pass is the current memory until more is in use. */
   startPass(state: State, backward: boolean, rows: DeviceRows): void {
     const peak = rows.clone();
     this.localPeak = [];

@@ -1,6 +1,6 @@
 /**
- * The moments around a module call at which memory is recorded. `…Checkpointed`: its forward pass is recomputed for
- * checkpointing.
+ * The moments around a module call at which memory is recorded. At `…Checkpointed` moments, the forward pass is
+ * recomputed for checkpointing.
  */
 export type ModuleState =
   | "preForward"

@@ -24,12 +24,12 @@ export function trackMemory(trace: Trace, options: TrackMemoryOptions = {}): Mem
 }
 
 /**
- * Returns the memory of a run while it goes on: a {@link MemTracker} that answers every question for the current
- * moment. At the end the answers are those of {@link trackMemory} for the finished trace. With several iterations, the
+ * Returns the memory of a run while it is still running: a {@link MemTracker} whose answers are for the current moment.
+ * At the end, the answers are those of {@link trackMemory} for the finished trace. With several iterations, the
  * statistics by module are those of the current one.
  *
  * @param source a `TraceRecorder` of `@remat/tracer`, or another source that returns the trace so far
- * @throws RematError `TRACE_EVENT_ORDER`, when a question is asked
+ * @throws RematError `TRACE_EVENT_ORDER`, at a query
  * @example
  * const recorder = new TraceRecorder();
  * const memory = trackLive(recorder);
@@ -44,7 +44,7 @@ export function trackLive(source: TraceSource, options: TrackerOptions = {}): Me
 }
 
 /**
- * Checks that a trace can show the memory in use. It fails if nothing is freed in the trace, or if there is no backward
+ * Checks that a trace can show the memory in use. It fails if the trace frees nothing. It also fails without a backward
  * pass, unless the trace breaks off or `forwardOnly` is set.
  *
  * @throws RematError `TRACE_NO_LIFETIMES`, `TRACE_NO_BACKWARD`

@@ -15,8 +15,8 @@ export interface TraceSource {
 /** Options for trackers. */
 export interface TrackerOptions {
   /**
-   * The reaction if the outermost module is called a second time without a reset of the statistics by module: `refuse`,
-   * like the original tracker, or `reset` them, so that the last iteration is shown.
+   * The reaction if the outermost module is called a second time without a reset of the statistics by module. `refuse`
+   * throws an error, like PyTorch's tracker. `reset` resets the statistics, so that the last iteration is shown.
    */
   readonly secondIteration?: "refuse" | "reset";
 }
