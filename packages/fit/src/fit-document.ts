@@ -32,7 +32,7 @@ const aims: Readonly<Record<FitObjective, string>> = {
   batch: "; best means largest batch",
 };
 
-/** Describes a search without a fitting row. Configurations that were refused or not examined may still fit. */
+/** Describes a search in which nothing fits. Configurations that were rejected or not examined may still fit. */
 function describeNothing({ notFitting, refused, left }: FitSummary): string {
   if (notFitting.length > 0) return "no configuration that fits was found";
   return refused.length > 0 && left === 0
@@ -41,8 +41,8 @@ function describeNothing({ notFitting, refused, left }: FitSummary): string {
 }
 
 /**
- * Returns a document with the results of a search. It has the best row as a sentence, a row for each configuration, and
- * the reasons why others do not fit. Its records are the rows, in bytes.
+ * Returns a document with the results of a search. It has a sentence about the best row, a row for each configuration
+ * that fits, and the reasons why others do not fit. Its records are the rows, in bytes.
  */
 export function fitDocument(
   summary: FitSummary,
@@ -220,7 +220,7 @@ function refusedTable({ refused }: FitSummary): DocumentPart {
   };
 }
 
-/** Returns why a batch does not fit, in words, and the batches for which that is not proven. */
+/** Returns the reason why a batch does not fit, in words, and the batches for which that is not proven. */
 export function describeNext(
   { batch, peakBytes, libraryBytes, binds, bindsBytes, unproven }: NotFitting,
   size: SizeFormat = sizeFormat("auto"),
@@ -251,7 +251,7 @@ function describeUnproven({ objective, best, notFitting }: FitSummary): readonly
     : [`not proven: no plan was found for ${describeRange(unproven)} samples, ${notProven}`];
 }
 
-/** Returns a note if the best batch is the last in the range, because a larger one may fit too. */
+/** Returns a note if the best batch is the last in the range, because a larger batch may also fit. */
 function describeEnd({ objective, best }: FitSummary): readonly string[] {
   if (best?.endsRange !== true || objective === "memory") return [];
   return [`batch ${best.batch} is the largest that was tried: a larger --batch may also fit`];

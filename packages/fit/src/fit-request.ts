@@ -11,30 +11,30 @@ export interface FitRequest {
   /** The memory for a step on each device. By default the memory of the device. */
   readonly memoryBytes?: number | undefined;
   /**
-   * The part of the memory that is reserved for others than the step, such as the process and the CUDA context. By
-   * default 0.
+   * The part of the memory that is reserved for everything except the step, such as the process and the CUDA context.
+   * By default 0.
    */
   readonly reserveBytes?: number | undefined;
   /** The batches to consider. By default 1 to 512. For recorded runs that cannot be scaled, their own batch. */
   readonly batches?: readonly number[] | undefined;
-  /** The optimizers to consider. By default the model's own, or the recorded one. */
+  /** The optimizers to consider. By default only the model's own optimizer, or the recorded one. */
   readonly optimizers?: readonly string[] | undefined;
-  /** The precisions to consider. By default the traced or recorded one. */
+  /** The precisions to consider. By default only the traced or recorded precision. */
   readonly precisions?: readonly FitPrecision[] | undefined;
-  /** The ways to consider. By default all that apply to the steps, except offloading. */
+  /** The strategies to consider. By default all that apply to the steps, except offloading. */
   readonly ways?: readonly FitWayName[] | undefined;
   /** The numbers of devices over which to shard. By default one device. */
   readonly ranks?: readonly number[] | undefined;
   /**
-   * The modules that are wrapped, for several ranks. An undefined entry is the usual wrap of FSDP, which is also the
-   * only one by default.
+   * For several ranks, the lists of wrapped modules to consider. An undefined entry is the usual wrapping of FSDP. By
+   * default, only that is considered.
    */
   readonly wraps?: readonly (readonly string[] | undefined)[] | undefined;
   /** The network between devices. By default that of each device. */
   readonly network?: DeviceNetwork | undefined;
   /** The samples of a step over all ranks and micro-batches. By default as many as one pass of all ranks. */
   readonly globalBatch?: number | undefined;
-  /** The most additional time for recomputation or transfers, as a fraction of the step. By default 0.3. */
+  /** The maximum additional time for recomputation or transfers, as a fraction of the step. By default 0.3. */
   readonly maxOverhead?: number | undefined;
   /** The objective of the search. By default `throughput`. */
   readonly objective?: FitObjective;
@@ -141,13 +141,16 @@ function checkOptimizer(optimizer: string, { name, framework, optimizers }: Step
 
 const usualWays: readonly FitWayName[] = fitWayNames.filter((name) => name !== "offload");
 
-/** This many changes take little time compared with the start of a search. */
+/** The default of `iterations`. This many changes take little time compared with the start of a search. */
 export const usualIterations = 5000;
 
-/** The search for the largest batch of a plan takes about eight plans already. */
+/** The default of `morePlans`. The search for the largest batch with a plan also takes about eight plans. */
 const morePlans = 8;
 
-/** For a step of thousands of ops the last effort takes some seconds. */
+/**
+ * The factors on the number of changes, one after the other. For a step of thousands of ops, the last one takes a few
+ * seconds.
+ */
 const efforts: readonly number[] = [4, 16, 64];
 
 function batchesOf(

@@ -10,17 +10,17 @@ export const fitObjectives = ["throughput", "cost", "memory", "batch"] as const;
 /** The objective of a search, one of {@link fitObjectives}. */
 export type FitObjective = (typeof fitObjectives)[number];
 
-/** The precisions in which a step can compute. `f32` is the precision as traced or recorded. */
+/** The precisions in which a step can compute. `f32` is the traced or recorded precision. */
 export const fitPrecisions = ["f32", "bf16"] as const;
 /** The precision of a step, one of {@link fitPrecisions}. */
 export type FitPrecision = (typeof fitPrecisions)[number];
 
-/** The names of the ways to run a step. */
+/** The names of the strategies to run a step. */
 export const fitWayNames = ["stock", "early-release", "update-in-backward", "recompute", "offload"] as const;
-/** The name of a way to run a step, one of {@link fitWayNames}. */
+/** The name of a strategy to run a step, one of {@link fitWayNames}. */
 export type FitWayName = (typeof fitWayNames)[number];
 
-/** One way to train on one device, with everything chosen except the batch. */
+/** A choice of everything except the batch, for training on one kind of device. */
 export interface FitConfiguration {
   readonly device: string;
   /** Undefined for the recorded optimizer, or the model's own. */
@@ -35,13 +35,13 @@ export interface FitConfiguration {
 
 /**
  * A unit of work: the search for the batch of one configuration. It is plain data, so it can be sent to a thread or
- * another machine. With the same model or runs, the answer is the same wherever it is computed.
+ * another machine. With the same model or runs, the answer is the same on every machine.
  */
 export interface FitUnit {
   readonly configuration: FitConfiguration;
   /** The device of the configuration. */
   readonly spec: DeviceSpec;
-  /** The network between devices, if the device has none of its own or another one is given. */
+  /** The network between devices, if the device spec has none or another network is given. */
   readonly network?: DeviceNetwork;
   /** The memory for a step. */
   readonly memoryBytes: number;
@@ -50,20 +50,20 @@ export interface FitUnit {
   /** The samples of a step over all ranks and micro-batches. By default as many as one pass of all ranks. */
   readonly globalBatch?: number;
   /**
-   * True if times measured when a run was recorded are kept. This requires one run and one device, because measured
-   * times cannot compare devices or batches that were not recorded. By default false.
+   * True if the times that were measured with a recorded run are kept. This requires one run and one device, because
+   * there are no measured times for other devices or batches. By default false.
    */
   readonly keepsMeasured?: boolean;
-  /** The longest time of a step relative to one without recomputation or transfers, as an additional fraction. */
+  /** The maximum additional time of a step, as a fraction of a step without recomputation or transfers. */
   readonly maxOverhead: number;
   readonly objective: FitObjective;
   /** The number of changes that a search for a plan tries. */
   readonly iterations: number;
   /** The seed of the search. With the number of changes it makes plans reproducible. */
   readonly seed: number;
-  /** The number of plans to search for in addition to those that find the largest batch. */
+  /** The number of plans to search for, in addition to the plans that find the largest batch. */
   readonly morePlans: number;
-  /** Factors on the number of changes, one after the other, for batches beyond the largest with a plan. */
+  /** Factors on the number of changes, one after the other, for batches beyond the largest one with a plan. */
   readonly efforts: readonly number[];
 }
 
@@ -74,8 +74,8 @@ export interface FitStep {
   /** Peak memory of a step, in bytes. */
   readonly peakBytes: number;
   /**
-   * The most memory that kernels use in addition to tensors. It is not part of the peak and is reserved for them. Left
-   * out if it is 0.
+   * The largest amount of memory that kernels use in addition to tensors. It is reserved for them and is not part of
+   * the peak. Left out if it is 0.
    */
   readonly libraryBytes?: number;
   /** Bytes in use at the peak. */
@@ -86,9 +86,11 @@ export interface FitStep {
    * The additional time relative to running every op once, as a fraction. It is 0 if nothing is recomputed or moved.
    */
   readonly overhead: number;
-  /** The optimality gap of a plan: how much cheaper it could be at most, as a fraction of the step. */
+  /**
+   * The optimality gap of a plan: an upper bound on how much cheaper another plan could be, as a fraction of the step.
+   */
   readonly gap?: number;
-  /** The factor on the unit's number of changes with which a plan was found. By default 1. */
+  /** The factor on the unit's number of changes with which the plan was found. By default 1. */
   readonly effort?: number;
   /** The sharding plan of a rank. */
   readonly sharding?: ShardingPlan;
@@ -99,15 +101,15 @@ export interface FitStep {
 /** A configuration with its best batch. */
 export interface FitRow extends FitStep {
   readonly configuration: FitConfiguration;
-  /** The memory for tensors: that of the unit without the part reserved for kernels. */
+  /** The memory for tensors: the memory of the unit without the part reserved for kernels. */
   readonly memoryBytes: number;
   /** The passes of a step on each rank. */
   readonly microBatches: number;
   /** Samples per second over all ranks, or undefined if ops have no times. */
   readonly samplesPerSecond: number | undefined;
   /**
-   * True if the batch is the last of several in the range, so that larger ones were not examined and may fit. Left out
-   * otherwise.
+   * True if the batch is the last one of a range of several, so that larger batches were not examined and may fit. Left
+   * out otherwise.
    */
   readonly endsRange?: true;
   /** The next larger batch that was tried and does not fit, or undefined if there is none. */
@@ -119,7 +121,7 @@ export interface NotFitting {
   readonly batch: number;
   /** The smallest peak that was found. */
   readonly peakBytes: number;
-  /** The most memory that kernels use in addition to it. Left out if it is 0. */
+  /** The largest amount of memory that kernels use in addition to the peak. Left out if it is 0. */
   readonly libraryBytes?: number;
   /** The category with the largest part of the peak. */
   readonly binds: CategoryName | "time";
@@ -128,7 +130,8 @@ export interface NotFitting {
   /** True if it is proven that no step with this batch fits, false if no plan was found. */
   readonly isProven: boolean;
   /**
-   * Batches larger than all that fit, which were neither found to fit nor proven not to. Left out if there are none.
+   * Batches, larger than all that fit, for which neither a plan nor a proof against one was found. Left out if there
+   * are none.
    */
   readonly unproven?: BatchRange;
 }
@@ -140,7 +143,8 @@ export interface BatchRange {
 }
 
 /**
- * The answer to a unit: a row, the smallest batch that does not fit, or the reason why the configuration is impossible.
+ * The answer to a unit: a row if a batch fits, the smallest batch if none fits, or the reason why the configuration is
+ * impossible.
  */
 export type FitAnswer =
   | { readonly kind: "fits"; readonly row: FitRow }

@@ -5,25 +5,26 @@ import type { DeviceSpec, Trace } from "@remat/trace";
 export interface StepsToFit {
   readonly name: string;
   readonly framework: string;
-  /** The optimizers that may be requested. If it is left out, `stepAt` decides. */
+  /** The optimizers that may be requested. If left out, `stepAt` rejects optimizers that are not supported. */
   readonly optimizers?: readonly string[];
-  /** Returns the step as it runs. */
+  /** Returns the step without changes. */
   stepAt(batch: number, optimizer: string | undefined): Promise<Trace>;
   /**
-   * Returns the step for planning and early release, with its gradients. Recomputation is left to the plan. If it is
-   * left out, the step as it runs is used.
+   * Returns the step for planning and early release, with its gradients and without manual checkpointing, since the
+   * plan decides on recomputation. If this method is left out, `stepAt` is used instead.
    */
   freeStepAt?(batch: number, optimizer: string | undefined): Promise<Trace>;
   /** Returns the peak of a step with early release. Left out if it is unknown. */
   releasedPeakAt?(batch: number, optimizer: string | undefined, updateInBackward: boolean): Promise<HeldPeak>;
   /**
-   * Returns the same steps by a faster way, scaled from a few. A search confirms its results with the real steps. It
-   * returns undefined if the steps cannot be scaled. Left out if there is no faster way.
+   * Returns approximations of the same steps that are faster to compute, scaled from a few steps. A search confirms its
+   * results with the real steps. Returns undefined if the steps cannot be scaled. Left out if there are no faster
+   * approximations.
    */
   scaled?(optimizer: string | undefined): Promise<StepsToFit | undefined>;
   /**
-   * Returns the most memory that kernels use on a device in addition to tensors while an op of a step runs. It is
-   * reserved for them. Left out if it is unknown.
+   * Returns the largest amount of memory that kernels use on a device, in addition to tensors, while an op of a step
+   * runs. It is reserved for them. Left out if it is unknown.
    */
   libraryBytesOf?(trace: Trace, spec: DeviceSpec): number;
   /** The error of predictions from recorded runs, in bytes. Left out if there is none. */

@@ -2,11 +2,11 @@ import type { FitAnswer, FitConfiguration, FitObjective, FitRow, FitUnit, NotFit
 
 /** A row compared with the others. */
 export interface RankedRow extends FitRow {
-  /** The fraction of the step's memory that the peak takes. */
+  /** The peak as a fraction of the memory available for a step. */
   readonly memoryShare: number;
   /** The cost of a million samples on all ranks, or undefined if the price of the device is unknown. */
   readonly costPerMillion: number | undefined;
-  /** True if no other row is at least as good in memory, speed and cost and better in one of them. */
+  /** True unless another row is at least as good in memory, speed and cost, and better in one of them. */
   readonly isOnFront: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface FitSummary {
   readonly best: RankedRow | undefined;
   /** The rows that fit, the best first. */
   readonly rows: readonly RankedRow[];
-  /** The configurations that do not fit, with the smallest batch that does not. */
+  /** The configurations that do not fit, with the smallest batch that does not fit. */
   readonly notFitting: readonly {
     readonly configuration: FitConfiguration;
     readonly memoryBytes: number;
@@ -38,7 +38,7 @@ export interface SummarizeFitOptions {
 }
 
 /**
- * Returns the results of all units, the best first by their objective, then by memory.
+ * Returns the results of all units, sorted by their objective and then by memory, with the best first.
  *
  * @param answers the answers in the order of the units, or undefined for units that were not examined
  * @example

@@ -3,7 +3,10 @@ import { RematError } from "@remat/trace";
 import type * as Bullmq from "bullmq";
 import type { Redis } from "ioredis";
 
-/** The time to wait for a first answer of the server. A server that goes away later is waited for without a limit. */
+/**
+ * The time to wait for the first answer of the server. If the server goes away later, there is no limit on the waiting
+ * time.
+ */
 const firstWaitMs = 10_000;
 
 /** The BullMQ module and a connection to a server. */

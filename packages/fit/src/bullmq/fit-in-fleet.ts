@@ -10,7 +10,7 @@ import { type FleetUnit, fleetId, queueName, readFailure } from "./fleet-unit.js
 
 /** The progress of a search in a fleet. */
 export interface FleetProgress extends FitProgress {
-  /** The number of processes that take units. If it is 0, no unit is answered until one comes. */
+  /** The number of processes that take units. If it is 0, no unit is answered until a worker is started. */
   readonly workers: number;
 }
 
@@ -33,8 +33,7 @@ const keptSeconds = 24 * 3600;
 /** The interval between checks for answers. */
 const pollMs = 200;
 /**
- * The number of invalid answers to one unit that are rejected before the search ends. More of them mean broken workers,
- * or someone else who writes to the server.
+ * The number of invalid answers to one unit that are rejected before the search ends. More of them mean that workers are broken, or that another program writes to the server.
  */
 const mostWrong = 3;
 /** The number of units checked at a time. Units that were queued first are answered first. */
@@ -44,9 +43,9 @@ const polledUnits = 256;
  * Answers units in the processes of a fleet, which run `serveFleet`. The answers are those of `fitInWorkers`, in the
  * order of the units.
  *
- * The name of a unit in the queue follows from its content. It is therefore queued once, however often and by however
- * many searches it is requested. Units that the queue loses (a server that came back empty) are queued again, and an
- * answer counts once. Units without an answer when `signal` ends the search are undefined.
+ * The name of a unit in the queue follows from its content. A unit that several searches request is therefore queued
+ * once. If the queue loses units, because the server restarts empty, they are queued again. An answer counts once.
+ * Units without an answer when `signal` ends the search are undefined.
  *
  * @throws RematError `FIT_FLEET` if there is no server or no BullMQ, and the errors that a unit throws
  * @example
@@ -88,8 +87,8 @@ export async function fitInFleet(
   };
   const wrong = new Map<string, number>();
   /**
-   * Returns the answer, or undefined if the value is not a valid one. The unit is then queued again, because it is
-   * removed from the queue.
+   * Returns the answer. If the value is not a valid answer, returns undefined, and removes the unit from the queue so
+   * that it is queued again.
    */
   const takeAnswer = (id: string, value: unknown, unit: FitUnit): FitAnswer | undefined => {
     try {

@@ -8,11 +8,11 @@ import { unitSchema } from "../node/fit-schemas.js";
 /** A job of a fleet: a unit, and the files that determine its answer. */
 export interface FleetUnit {
   /**
-   * The files by the hashes of their content, as plain data and never as paths. A worker refuses the job if it was not
-   * given the same files.
+   * The files by the hashes of their content, as plain data and never as paths. A worker rejects the job if it was not
+   * started with the same files.
    */
   readonly files: unknown;
-  /** A hash of the files' content. A worker with other content refuses the job. */
+  /** A hash of the files' content. A worker with other content rejects the job. */
   readonly contentKey: string;
   readonly unit: FitUnit;
 }
@@ -24,7 +24,7 @@ const fleetUnitSchema = v.strictObject({
 });
 
 /**
- * Returns a job of the queue if it has the shape of one.
+ * Returns a value from the queue as a job, if it has the shape of a job.
  *
  * @throws RematError `FIT_FLEET`, with the name of the wrong field
  * @internal

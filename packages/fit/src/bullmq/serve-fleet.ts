@@ -17,18 +17,20 @@ export interface UnitAnswerer {
 export interface ServeFleetOptions {
   /**
    * Returns a hash of the content that the files of a job have on this machine. It throws a `RematError` if the job
-   * names something that this worker was not given.
+   * names a file with which this worker was not started.
    */
   contentKey(files: unknown): string;
   /**
    * Starts an answerer for these files. It should not block this thread, because the worker must report to the server.
    */
   answerer(files: unknown): UnitAnswerer;
-  /** The number of units answered at once. By default 1. */
+  /** The number of units answered at the same time. By default 1. */
   readonly workers?: number;
   /** The time after which a unit is ended, in milliseconds. By default one hour. */
   readonly unitMs?: number;
-  /** The time after which the unit of a silent worker is given to another, in milliseconds. By default 10 s. */
+  /**
+   * The time after which the unit of a silent worker is given to another worker, in milliseconds. By default 10,000.
+   */
   readonly lockMs?: number;
   readonly onAnswered?: (given: FleetUnit) => void;
 }
@@ -41,14 +43,14 @@ export interface FleetWorker {
 
 const usualUnitMs = 3600e3;
 
-/** The number of workers that may be lost over one unit, either by chance or because they lack the memory for it. */
+/** The number of workers that one unit may lose, either by chance or because they lack the memory for it. */
 const mostLost = 10;
 
 /**
  * Answers units from a queue until it is closed.
  *
- * If a worker dies or loses its connection, another worker takes its unit. Either of the two answers may count, since a
- * unit's answer depends on files alone.
+ * If a worker dies or loses its connection, another worker takes its unit. If both answer, either answer counts, since
+ * a unit's answer depends only on files.
  *
  * @throws RematError `FIT_FLEET` if there is no server or no BullMQ
  * @example
@@ -96,7 +98,7 @@ export async function serveFleet(
 
 type Kept = { readonly contentKey: string; readonly answerer: UnitAnswerer };
 
-/** Keeps as many answerers as units are answered at once, each with the files it used last. */
+/** Keeps one answerer for each unit that is answered at the same time, with the files that it used last. */
 class AnswererPool {
   /** The answerer that has been idle longest is first. */
   private readonly free: Kept[] = [];

@@ -1,7 +1,9 @@
 import { type FitConfiguration, fitWayNames, type NotFitting } from "../fit-unit.js";
 import { type FitSummary, type RankedRow, rankRows } from "../summarize-fit.js";
 
-/** The dimensions in which configurations differ. Ways are last, because they are the columns of a matrix. */
+/**
+ * The dimensions in which configurations differ. Strategies (ways) are last, because they are the columns of a matrix.
+ */
 export const fitDimensions = ["device", "optimizer", "precision", "ranks", "wrap", "way"] as const;
 /** A dimension in which configurations differ, one of {@link fitDimensions}. */
 export type FitDimension = (typeof fitDimensions)[number];
@@ -23,11 +25,14 @@ export type FitCell =
   | { readonly kind: "not-fitting"; readonly configuration: FitConfiguration; readonly smallest: NotFitting }
   | { readonly kind: "refused"; readonly configuration: FitConfiguration; readonly reason: string };
 
-/** The results of a search as a matrix. It has a row for each choice except the way, and a column for each way. */
+/**
+ * The results of a search as a matrix. It has a column for each strategy (way), and a row for each combination of the
+ * other choices.
+ */
 export interface FitMatrix {
   readonly ways: readonly string[];
   readonly rows: readonly {
-    /** The values that distinguish the row from others. */
+    /** The values that distinguish the row from other rows, as text. */
     readonly name: string;
     /** The cells by column, or undefined if the configuration was not requested or has no answer yet. */
     readonly cells: readonly (FitCell | undefined)[];

@@ -6,7 +6,7 @@ import * as v from "valibot";
  *
  * @param what the name of the value in the message
  * @throws RematError with `code`. The message has the name of the first wrong field, the expected value and the found
- * one.
+ * value.
  * @internal
  */
 export function checkSchema<Schema extends v.GenericSchema>(

@@ -11,7 +11,7 @@ const applicationIdAt = 68;
 
 /**
  * Writes the content of a store as a SQLite file with one table, `fit`, for other programs to query. The file is
- * replaced as a whole. If other processes add to the store at the same time, it is written again until nothing is
+ * replaced as a whole. If other processes add to the store at the same time, the file is written again until nothing is
  * missing.
  *
  * @returns the number of rows
@@ -59,8 +59,8 @@ async function sqliteOf(rows: readonly StoredRow[]): Promise<Uint8Array> {
 }
 
 /**
- * Refuses to overwrite a file that is not an export, such as a store of an earlier release whose rows exist nowhere
- * else.
+ * Rejects an existing file that is not an export, because overwriting it could lose data, such as a store of an earlier
+ * release.
  */
 function requireExport(path: string): void {
   if (!existsSync(path)) return;

@@ -43,7 +43,7 @@ const mostWorkers = 8;
  * Answers units in worker threads, or from a cache. The answers are in the order of the units, and do not depend on the
  * number of threads. Units without an answer when `signal` ends the search are undefined.
  *
- * @throws RematError the errors that a unit throws, and `FIT_WORKER` if threads die of one
+ * @throws RematError the errors that a unit throws, and `FIT_WORKER` if a unit causes threads to die
  * @example
  * const answers = await fitInWorkers(units, { file: new URL("./fit-worker.js", import.meta.url), workerData, fitHere });
  */
@@ -117,8 +117,8 @@ export function answersIn(
 }
 
 /**
- * Stores the units that no thread has taken. A thread stays with one optimizer if possible, because it has those steps
- * already.
+ * Stores the units that no thread has taken. A thread stays with one optimizer if possible, because it already has the
+ * steps with that optimizer.
  */
 class OpenUnits {
   private readonly units: readonly FitUnit[];

@@ -2,7 +2,7 @@ import { categoryNames } from "@remat/trace";
 import * as v from "valibot";
 import { type FitAnswer, type FitUnit, fitObjectives, fitPrecisions, fitWayNames } from "../fit-unit.js";
 
-/** Limits of names, lists and texts. Longer ones are mistakes, or are meant to exhaust the reader's memory. */
+/** Limits of names, lists and texts. Longer ones are mistakes, or an attempt to exhaust the reader's memory. */
 const most = { characters: 4096, items: 65_536, unitSamples: 1e9 };
 
 const text = v.pipe(v.string(), v.maxLength(most.characters));

@@ -49,7 +49,7 @@ export function checkFitStore(folder: string): void {
   }
 }
 
-/** Creates the last folder of a path only. A missing parent folder is more likely a typing error. */
+/** Creates only the last folder of a path. A missing parent folder is more likely a typing error. */
 function makeFolder(folder: string): void {
   try {
     mkdirSync(folder);

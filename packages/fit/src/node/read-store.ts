@@ -94,8 +94,8 @@ function rowsOfLines(path: string, content: Buffer): readonly StoredRow[] {
 }
 
 /**
- * Returns the rows of a store of an earlier release. It refuses one with a write-ahead log, whose rows would be
- * missing.
+ * Returns the rows of a store of an earlier release. It rejects a store with a write-ahead log, because the rows in
+ * that log would be missing.
  */
 async function rowsOfSqlite(path: string, content: Buffer): Promise<readonly StoredRow[]> {
   requireNoLog(path);
@@ -119,7 +119,7 @@ async function rowsOfSqlite(path: string, content: Buffer): Promise<readonly Sto
 }
 
 /**
- * Refuses a SQLite file that another program has open or did not close, because part of it is in another file.
+ * Rejects a SQLite file that another program has open or did not close, because part of it is in another file.
  *
  * @internal
  */

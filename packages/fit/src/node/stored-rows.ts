@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { FitConfiguration } from "../fit-unit.js";
 import type { FitSummary } from "../summarize-fit.js";
 
-/** The identity of a search in a store, without its results. */
+/** The time and label that identify a search in a store. */
 export interface StoredSearch {
   /** The time at which it ended, in ISO 8601. */
   readonly at: string;

@@ -10,8 +10,8 @@ import { readAnswer } from "./read-answer.js";
 const mostBytes = 64 * 2 ** 20;
 
 /**
- * Keeps answers between searches, one file each. The key is the content of the model or runs, the code that computes
- * the answers, and the whole unit.
+ * Keeps answers between searches, each in a file. The key is made of the content of the model or runs, the code that
+ * computes the answers, and the whole unit.
  */
 export class UnitCache {
   private readonly folder: string;
@@ -25,8 +25,8 @@ export class UnitCache {
    *
    * @param contentKey a hash of everything that answers depend on besides the unit
    * @param onUnwritable called once, with the reason, if answers cannot be written
-   * @param onRejected called for each stored answer that is damaged or does not belong to its unit; it is computed
-   * again
+   * @param onRejected called for each stored answer that is damaged or does not belong to its unit; such an answer is
+   * computed again
    */
   constructor(
     folder: string,

@@ -4,12 +4,12 @@ import type { FitAnswer, FitUnit } from "../fit-unit.js";
 import { readAnswer } from "./read-answer.js";
 import type { UnitOrder, UnitReport } from "./unit-messages.js";
 
-/** The number of fresh threads that a unit is given to after one died of it. */
+/** The number of new threads that may try a unit after a thread died during it. */
 const mostDeaths = 2;
 
 /**
- * A thread that answers units, one after the other. Its program calls `serveUnits`. It starts with the first unit, and
- * again if it died.
+ * A thread that answers units, one after the other. Its program calls `serveUnits`. The thread starts with the first
+ * unit, and starts again after it has died.
  */
 export class UnitThread {
   private readonly file: URL;
@@ -26,7 +26,7 @@ export class UnitThread {
   /**
    * Answers a unit. Returns undefined if the thread was stopped before.
    *
-   * @throws RematError the errors that the unit throws, and `FIT_WORKER` if threads die of it
+   * @throws RematError the errors that the unit throws, and `FIT_WORKER` if the unit causes threads to die
    */
   async answer(unit: FitUnit, onTried?: (batch: number) => void): Promise<FitAnswer | undefined> {
     for (let deaths = 0; !this.isStopped; ) {
@@ -42,7 +42,7 @@ export class UnitThread {
     return undefined;
   }
 
-  /** Starts a thread. Nothing is done if it dies while idle. */
+  /** Starts a thread. If the thread dies while it is idle, nothing happens. */
   private start(): Worker {
     const thread = new Worker(this.file, { workerData: this.workerData });
     thread

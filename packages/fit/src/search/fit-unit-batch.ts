@@ -10,11 +10,11 @@ import { fits, neededBytes, samplesPerSecondOf, TriedSteps } from "./tried-steps
 /**
  * Finds the best batch of one configuration.
  *
- * For the objective `memory` it is the smallest batch. Otherwise it is the largest that fits, since the time per sample
- * never rises with the batch. If a plan pays for memory with time, it is the batch with the most samples per second.
+ * For the objective `memory` it is the smallest batch. Otherwise it is the largest batch that fits, since the time per
+ * sample never rises with the batch. For strategies that recompute or offload, it is the batch with the most samples
+ * per second.
  *
- * @throws RematError the errors of the steps, except those that mean that a configuration is impossible, which are
- * answers
+ * @throws RematError any error of `steps`. An impossible configuration is not an error: it is returned as an answer
  * @example
  * const answer = await fitUnitBatch(unit, stepsOfRuns([{ name: "run.json", trace }]));
  */
@@ -51,12 +51,12 @@ export async function fitUnitBatch(
   }
 }
 
-/** Codes of errors that mean that a plan or a run is impossible. */
+/** Codes of errors for an impossible plan or run. */
 const saysImpossible = /^(SHARDING_PLAN|TRACE_[A-Z_]+)$/;
 
 /**
  * Returns the step that a search over scaled steps finds, if the real steps agree on it and on the next batches.
- * Returns undefined if they do not, or if nothing was found.
+ * Returns undefined if they do not agree, or if nothing was found.
  */
 async function confirmed(unit: FitUnit, tried: TriedSteps, scaled: TriedSteps): Promise<FitStep | undefined> {
   const found = await bestOf(unit, scaled);
@@ -73,12 +73,12 @@ async function confirmed(unit: FitUnit, tried: TriedSteps, scaled: TriedSteps): 
   return tried.at(found.batch);
 }
 
-/** Sums in another order may differ by this much. */
+/** Overheads that differ by at most this much count as equal, because they may be sums in another order. */
 const sameOverhead = 1e-9;
 
 /**
- * Returns the best step. A step in one pass needs no gradients of earlier passes, so it may take less memory than a
- * smaller batch in several passes, and is tried separately.
+ * Returns the best step. It tries a step in one pass separately. Such a step needs no gradients of earlier passes, so
+ * it may take less memory than a smaller batch in several passes.
  */
 async function bestOf(unit: FitUnit, tried: TriedSteps): Promise<FitStep | undefined> {
   const { batches, objective } = unit;
@@ -146,7 +146,8 @@ function notFitting(step: FitStep, unit: FitUnit, tried: TriedSteps): NotFitting
 }
 
 /**
- * Returns the batches between the largest with a plan and the smallest that is proven to have none, for a planned way.
+ * For a planned strategy, returns the batches between the largest batch with a plan and the smallest one that is proven
+ * to have none.
  */
 function unprovenOf(unit: FitUnit, { largestFitting, impossibleFrom }: TriedSteps): BatchRange | undefined {
   if (!fitWay(unit.configuration.way).isPlanned(unit)) return undefined;

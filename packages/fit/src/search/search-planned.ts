@@ -5,19 +5,19 @@ import { fits, samplesPerSecondOf, type TriedSteps } from "./tried-steps.js";
 /** The relative difference of batches below which the search ends, unless the largest batch is the objective. */
 const usualTolerance = 0.02;
 
-/** The number of batches without a plan to skip, because a plan is sometimes found for a larger batch. */
+/** The number of batches without a plan that the search skips, because there may be a plan for a larger batch. */
 const mostMisses = 3;
 
 /**
- * Finds the batch with the most samples per second, for a way whose plans pay for memory with time. It returns
+ * Finds the batch with the most samples per second, for a strategy whose plans pay for memory with time. Returns
  * undefined if the smallest batch does not fit.
  *
  * The search first bisects for the largest batch that fits: to 2% of a batch, or to one sample if the largest batch is
- * the objective. Then it tries larger batches with more and more effort, because a longer search finds more. It stops
- * at the smallest batch that is proven too large, or once no batch could be better.
+ * the objective. Then it tries larger batches with more and more effort, because a longer search may find a plan. It
+ * stops at the smallest batch that is proven too large, or once no batch could be better.
  *
- * Finally it runs branch and bound over the batches between. No batch has more samples per second than a batch at least
- * as large without recomputation. A range whose bound is not above the best found is therefore skipped.
+ * Finally it runs branch and bound over the batches between. The speed of a batch without recomputation is an upper
+ * bound for all smaller batches. A range whose bound is not above the best speed found is therefore skipped.
  *
  * @param unit the unit, with the batches to consider
  */
@@ -118,8 +118,8 @@ export async function firstImpossible(unit: FitUnit, tried: TriedSteps): Promise
 }
 
 /**
- * Returns whether a batch, or a smaller one, could be better than all that were found, that is, faster by more than the
- * tolerance even without recomputation.
+ * Returns whether a batch, or a smaller one, could be better than all batches found: faster by more than the tolerance
+ * if nothing were recomputed.
  */
 async function couldBeBetter(
   unit: FitUnit,
@@ -151,9 +151,9 @@ function rateOf(unit: FitUnit, step: Pick<FitStep, "batch" | "stepMs">): number 
 }
 
 /**
- * Returns the middle between the largest batch whose plan takes no extra time and the next one that does, or that does
- * not fit. Returns undefined if nothing is between them. The time per sample hardly falls with the batch while the time
- * of a plan rises, so the best is usually there.
+ * Returns the middle between the largest batch whose plan takes no extra time, and the next batch whose plan does or
+ * that does not fit. Returns undefined if no batch is between them. The best batch is usually there: with larger
+ * batches, the time per sample hardly falls, while the time of a plan rises.
  */
 function largestAtNoCost(fitting: ReadonlyMap<number, FitStep>, overAt: number): number | undefined {
   const isFree = (index: number): boolean => fitting.get(index)!.overhead === 0;

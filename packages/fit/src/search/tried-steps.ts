@@ -7,10 +7,11 @@ import { microBatchesOf } from "../ways/sharded.js";
 const noBound: PlanBound = { leastBytes: 0, leastMs: undefined };
 
 /**
- * Stores the batches that were tried for a unit. Each is planned once, or again with more effort while it does not fit.
+ * Stores the batches that were tried for a unit. Each batch is planned once. As long as it does not fit, it can be
+ * planned again with more effort.
  */
 export class TriedSteps {
-  /** The smallest batch that provably has no plan that fits, or undefined if there is no proof for any. */
+  /** The smallest batch that provably has no plan that fits, or undefined if there is no proof for any batch. */
   impossibleFrom: number | undefined;
   private readonly known = new Map<number, { readonly step: FitStep; readonly effort: number }>();
   private readonly bounds = new Map<number, PlanBound>();
@@ -73,9 +74,9 @@ export class TriedSteps {
   }
 
   /**
-   * Returns the smallest step that does not fit and is larger than a batch. A step below one that fits does not count:
-   * a plan for it exists although none was found. With several passes it does count, because a step with fewer samples
-   * per pass may need more memory.
+   * Returns the smallest step that does not fit and is larger than a batch. A step that is smaller than one that fits
+   * does not count, because a plan for it exists even if none was found. With several passes such a step counts,
+   * because a step with fewer samples per pass may need more memory.
    */
   notFittingAbove(batch: number): FitStep | undefined {
     const above = (floor: number): FitStep | undefined => smallest(this.of(false).filter((step) => step.batch > floor));

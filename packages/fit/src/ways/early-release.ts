@@ -4,10 +4,10 @@ import type { FitWay } from "./fit-way.js";
 import { freeStep, msOfStep } from "./priced.js";
 import { isSharded } from "./sharded.js";
 
-/** The way that frees every tensor after its last use and recomputes nothing. */
+/** The strategy that frees every tensor after its last use and recomputes nothing. */
 export const earlyReleaseWay: FitWay = releasedWay("early-release", "everything is freed after its last use", false);
 
-/** The way that also updates each weight as soon as its gradient is final. */
+/** The strategy that also updates each weight as soon as its gradient is final. */
 export const updateInBackwardWay: FitWay = releasedWay(
   "update-in-backward",
   "early release, and each weight is updated as soon as its gradient is final",

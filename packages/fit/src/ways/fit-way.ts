@@ -1,23 +1,24 @@
 import type { FitStep, FitUnit, FitWayName } from "../fit-unit.js";
 import type { StepsToFit } from "../steps-to-fit.js";
 
-/** A way to run a step. Each file of this folder exports one, and `fit-ways.ts` lists them. */
+/** A strategy to run a step. Each file in this folder exports one, and `fit-ways.ts` lists them. */
 export interface FitWay {
   readonly name: FitWayName;
   /** The purpose in one line, for help. */
   readonly purpose: string;
   /**
-   * Returns whether the way searches for a plan within the available memory, so that a step's memory depends on that.
+   * Returns whether the strategy searches for a plan within the available memory. A step's memory then depends on the
+   * available memory.
    */
   readonly isPlanned: (unit: FitUnit) => boolean;
-  /** Returns the reason why the way does not apply to these steps, or undefined if it does. */
+  /** Returns the reason why the strategy does not apply to these steps, or undefined if it does. */
   refuses(unit: FitUnit, steps: StepsToFit): string | undefined;
   /**
-   * Returns a step, with the unit's number of changes multiplied by `effort`. A planned way returns the best plan found
-   * within the unit's memory, or else the step with the smallest peak that was found.
+   * Returns a step, with the unit's number of changes multiplied by `effort`. A planned strategy returns the best plan
+   * found within the unit's memory. If there is none, it returns the step with the smallest peak found.
    */
   stepWith(unit: FitUnit, steps: StepsToFit, batch: number, effort: number): Promise<FitStep>;
-  /** Returns lower bounds on all plans, for a planned way. */
+  /** For a planned strategy, returns lower bounds on all plans. */
   boundOf?(unit: FitUnit, steps: StepsToFit, batch: number): Promise<PlanBound>;
 }
 

@@ -12,7 +12,8 @@ import { freeStep, msOfStep } from "./priced.js";
 import { isSharded, microBatchesOf, shardedStep } from "./sharded.js";
 
 /**
- * The way that recomputes: by a plan within the available memory, or on a rank by checkpointing the blocks that repeat.
+ * The strategy that recomputes. It uses a plan within the available memory, or, on a rank, checkpoints the repeated
+ * blocks.
  */
 export const recomputeWay: FitWay = {
   name: "recompute",
@@ -36,7 +37,8 @@ export const recomputeWay: FitWay = {
 };
 
 /**
- * The way that offloads or recomputes, whichever is cheaper. On a rank, shards and optimizer states are on the host.
+ * The strategy that offloads or recomputes, whichever is cheaper. On a rank, shards and optimizer states are on the
+ * host.
  */
 export const offloadWay: FitWay = {
   name: "offload",
@@ -102,14 +104,16 @@ function leastOf(
 }
 
 /**
- * Returns bounds for checkpoint policies. They free only what autograd saves, and no lower bound on the memory of all
- * policies is known.
+ * Returns bounds for checkpoint policies. Policies free only tensors that autograd saves, and no other lower bound on
+ * the memory of all policies is known.
  */
 function torchBound(unit: FitUnit, trace: Trace, batch: number): PlanBound {
   return { leastBytes: 0, leastMs: takePasses(unit, trace, batch).ms || undefined };
 }
 
-/** The number of rounds without an improvement. It is small because there are many batches. */
+/**
+ * The number of rounds without an improvement after which a search ends. It is small because there are many batches.
+ */
 const torchRounds = 10;
 
 function torchStep(unit: FitUnit, trace: Trace, batch: number, effort: number): FitStep {

@@ -4,8 +4,8 @@ import type { Trace } from "@remat/trace";
 import type { FitStep, FitUnit } from "../fit-unit.js";
 
 /**
- * Returns whether a step is one rank's of several, or computes in another precision than recorded, which FSDP provides
- * too.
+ * Returns whether a step is the step of one of several ranks, or computes in another precision than recorded. FSDP
+ * provides both.
  */
 export function isSharded({ configuration: { ranks, precision } }: FitUnit): boolean {
   return ranks > 1 || precision !== "f32";
@@ -26,8 +26,8 @@ export function refusesOptimizerOn(optimizer: string | undefined, ranks: number)
 }
 
 /**
- * Returns the number of passes of a step with a batch per rank, or undefined if the samples of a step cannot be divided
- * that way.
+ * Returns the number of passes of a step for a batch per rank, or undefined if the samples of a step cannot be divided
+ * into such batches.
  */
 export function microBatchesOf(
   { globalBatch, configuration: { ranks } }: Pick<FitUnit, "globalBatch" | "configuration">,

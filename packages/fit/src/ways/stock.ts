@@ -3,7 +3,7 @@ import { takePasses } from "./passes.js";
 import { priced } from "./priced.js";
 import { isSharded, shardedStep } from "./sharded.js";
 
-/** The way that runs the step unchanged. */
+/** The strategy that runs the step unchanged. */
 export const stockWay: FitWay = {
   name: "stock",
   purpose: "the unmodified step",

@@ -21,15 +21,15 @@ import { msOfStep } from "../ways/priced.js";
 import { refusesOptimizerOn } from "../ways/sharded.js";
 import { describeWhatIf, parseWhatIf, type WhatIf } from "./what-if.js";
 
-/** The current step, to which questions refer. */
+/** The current step. Questions are about changes to it. */
 export interface PresentStep {
-  /** The run, with estimated or its own times. */
+  /** The run, with estimated or measured times. */
   readonly trace: Trace;
   /** The same step at other batches and with other optimizers. */
   readonly steps: StepsToFit;
   /** The device that the step should fit. */
   readonly device: DeviceToFit;
-  /** The device for which the times of ops are estimated, if they are. */
+  /** The device for which the times of ops are estimated, if any. */
   readonly pricedFor: DeviceSpec;
 }
 
@@ -50,8 +50,8 @@ export function presentWhatIf(present: PresentStep): WhatIfRow {
 }
 
 /**
- * Answers a question in the text form of {@link parseWhatIf}, in words. The answer agrees with `remat memory`, `remat
- * fit` and `remat compare` for the same configuration. If there is none, the row has the reason.
+ * Answers a question in the text form of {@link parseWhatIf}, in words. The answer agrees with `remat memory`,
+ * `remat fit` and `remat compare` for the same configuration. If there is no answer, the row contains the reason.
  *
  * @example
  * (await answerWhatIf(present, "batch=64, optimizer=adam")).answer; // "peak 4.61 GiB of 80 GiB (a100): fits, 75.39 GiB to spare; step 21.3 ms"
@@ -92,8 +92,8 @@ async function takeStep(present: PresentStep, asked: OneStep): Promise<WhatIfSte
 }
 
 /**
- * Returns the plan of a rank, or of one device that computes in another precision, as in `remat fit`. It returns
- * undefined for a step as it runs.
+ * Returns the plan of a rank, or of one device that computes in another precision, as in `remat fit`. Returns undefined
+ * for an unchanged step.
  */
 function shardingOf(
   { framework }: StepsToFit,
@@ -120,8 +120,8 @@ async function stepOf({ trace, steps }: PresentStep, { batch, optimizer }: OneSt
 }
 
 /**
- * Returns a step with times on the requested device, or else with the kind of times of the current step. Measured times
- * do not apply to another step.
+ * Returns a step with times on the requested device. Without one, it has the same kind of times as the current step.
+ * Measured times do not apply to another step.
  */
 function pricedStep(
   present: PresentStep,
@@ -140,12 +140,12 @@ function msOf(trace: Trace): number | undefined {
   return msOfStep(trace) || undefined;
 }
 
-/** The limit of the search for the largest batch. One device is not given more samples. */
+/** The limit of the search for the largest batch, more samples than one device gets in practice. */
 const largestBatchTried = 65_536;
 
 /**
- * The most ops of a step that the search traces. In TensorFlow.js the gradient of `tile` has ops for every row, so
- * tracing a large batch would take minutes.
+ * The maximum number of ops in a step that the search traces. In TensorFlow.js, the gradient of `tile` has ops for
+ * every row, so tracing a large batch would take minutes.
  */
 const mostOpsTraced = 100_000;
 
@@ -203,7 +203,8 @@ function notEven(batch: number): RematError {
 }
 
 /**
- * Answers the usual questions about a step, one after the other: the current step, then each of {@link usualWhatIfs}.
+ * Answers the usual questions about a step, one after the other: first for the current step, then for half and twice
+ * the batch, the largest batch, other optimizers, the lower precision, other devices and more ranks.
  */
 export async function* answerUsualWhatIfs(present: PresentStep): AsyncGenerator<WhatIfRow> {
   const first = presentWhatIf(present);
@@ -215,7 +216,8 @@ export async function* answerUsualWhatIfs(present: PresentStep): AsyncGenerator<
 
 /**
  * Returns the usual questions about a step: half and twice the batch, the largest batch, other optimizers, the lower
- * precision, devices, and ranks unless the step is very large. Impossible ones appear once.
+ * precision, devices, and ranks unless the step is very large. If a kind of change is impossible for this step, only
+ * one question of that kind is included.
  */
 export function usualWhatIfs({ trace, steps, device }: Omit<PresentStep, "pricedFor">): readonly string[] {
   const batch = batchOfRun(trace);
@@ -233,8 +235,8 @@ export function usualWhatIfs({ trace, steps, device }: Omit<PresentStep, "priced
 }
 
 /**
- * Returns the optimizers with another number of bytes per weight. For a recorded run of TensorFlow.js, which cannot
- * change its optimizer, one is enough to say so.
+ * Returns optimizers that use another number of bytes per weight. For a recorded run of TensorFlow.js, whose optimizer
+ * cannot be changed, it returns only one, whose answer says this.
  */
 function optimizersFor({ header }: Trace, { framework, recordedBatches }: StepsToFit): readonly string[] {
   if (framework === "pytorch") return torchOptimizerNames().filter((name) => torchOptimizerCode(name) !== undefined);
@@ -246,8 +248,8 @@ function optimizersFor({ header }: Trace, { framework, recordedBatches }: StepsT
 const usualDevices = ["t4", "l4", "a100-40gb", "a100", "h100", "h200"];
 
 /**
- * The most ops of a step for questions about ranks. Larger steps take seconds each, too long for an answer that the
- * user did not ask for.
+ * The maximum number of ops in a step for questions about ranks. Each question about a larger step takes seconds, which
+ * is too long for a default question.
  */
 const mostOpsSharded = 100_000;
 

@@ -4,8 +4,9 @@ import { batchOfRun, type RecordedRun, stepsOfRuns } from "../recorded-steps.js"
 import type { StepsToFit } from "../steps-to-fit.js";
 
 /**
- * Returns the steps of recorded runs. If they are one step at two batches or more, these are the steps of
- * `stepsOfRuns`. Otherwise it is the first run as recorded, and other batches throw the reason.
+ * Returns the steps of recorded runs. If the runs are one step at two or more batches, these are the steps of
+ * `stepsOfRuns`. Otherwise, only the first run is available as recorded, and other batches throw an error with the
+ * reason.
  */
 export function stepsAtHand(runs: readonly RecordedRun[]): StepsToFit {
   try {

@@ -2,7 +2,7 @@ import { deviceSpec } from "@remat/runtime-estimator";
 import { type DeviceSpec, RematError } from "@remat/trace";
 import { type FitPrecision, fitPrecisions } from "../fit-unit.js";
 
-/** The changes to the current step. Fields that are left out stay as they are. */
+/** The changes to the current step. Fields that are left out do not change. */
 export interface WhatIf {
   readonly batch?: number | "largest";
   readonly optimizer?: string;
