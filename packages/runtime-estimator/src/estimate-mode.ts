@@ -1,15 +1,15 @@
 import { RematError } from "@remat/trace";
 
-/** How an op's time is found: by the roofline model, or by running it. */
+/** The method for finding an op's time: the roofline model, or running the op. */
 export type EstimateMode = "operator-level-cost-model" | "operator-level-benchmark";
 
 /** Both estimate modes. */
 export const estimateModes: readonly EstimateMode[] = ["operator-level-cost-model", "operator-level-benchmark"];
 
 /**
- * Returns `mode` if it is one of the two.
+ * Returns `mode` if it is one of the two modes.
  *
- * @throws RematError `ESTIMATE_MODE` naming both
+ * @throws RematError `ESTIMATE_MODE` for any other text
  * @example
  * parseEstimateMode("operator-level-cost-model");
  */

@@ -11,8 +11,8 @@ export interface CostedRun {
 }
 
 /**
- * Returns a step at another size than it was recorded at, with the extrapolated cost of its ops. FLOPs and bytes of
- * each op lie on a line through the smallest and the largest run, for each recorded dtype, and are never negative. If
+ * Returns a step at a size other than the recorded ones, with extrapolated costs of its ops. The FLOPs and bytes of
+ * each op lie on a line through the smallest and the largest run, for each recorded dtype. They are never negative. If
  * both runs were measured, times are extrapolated the same way. Otherwise estimate the result with `priceTrace`.
  *
  * @param trace the step at `size`, with the ops of the runs in their order

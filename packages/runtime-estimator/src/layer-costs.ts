@@ -30,7 +30,7 @@ export interface NamedLayerCost extends LayerCost {
 
 /** Result of `layerCosts`. */
 export interface LayerCosts {
-  /** Modules without submodules, in the order in which they first run. Those that run no op come last. */
+  /** Modules without submodules, in the order in which they first run. Modules that run no op come last. */
   readonly layers: readonly NamedLayerCost[];
   /** Cost of forward ops outside of all layers. */
   readonly outside: Pick<LayerCost, "flops" | "multiplyAdds" | "forwardMs">;

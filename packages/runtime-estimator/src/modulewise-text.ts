@@ -34,7 +34,7 @@ export function totalText(mode: string, totalRuntimeMs: number): string {
   return `Estimated (${mode})total_time: ${formatMs(totalRuntimeMs)} ms\n`;
 }
 
-/** Formats three decimals as Python does. Python rounds a tie to even, but `toFixed` rounds up. */
+/** Formats a number with three decimals as Python does. Python rounds a tie to even, but `toFixed` rounds it up. */
 function formatMs(ms: number): string {
   // A tie has four decimals, the last of which is 5. A double represents it exactly only if it is a multiple of 1/16.
   const tie = Number.isInteger(ms * 16) && ms.toFixed(4).endsWith("5");

@@ -1,19 +1,20 @@
 import { bytesPerElement } from "@remat/trace";
 
-/** The type of a tensor that an op reads or makes, as far as the op's cost depends on it. */
+/** The properties of a tensor on which the cost of an op that reads or creates it depends. */
 export interface TensorType {
   /** Name of the dtype in TensorFlow.js or PyTorch: `float32`, `bfloat16`, `int64`. */
   readonly dtype: string;
   /** Sizes of the dimensions. */
   readonly shape: readonly number[];
   /**
-   * Strides in elements. Default: contiguous. Only a stride of 0 matters: such a dimension is one element in memory.
+   * Strides in elements. Default: contiguous. Only a stride of 0 matters: a dimension with stride 0 is one element in
+   * memory.
    */
   readonly strides?: readonly number[] | undefined;
 }
 
 /**
- * One call of an op, as the cost formulas see it, without tensor, device or framework.
+ * One call of an op, as the cost formulas need it, without tensors, device or framework.
  *
  * @example
  * const call: OpCall = {
@@ -45,13 +46,13 @@ export interface OpCost {
   /** Bytes written to memory. */
   readonly bytesWritten: number;
   /**
-   * The dtype whose peak throughput bounds the op: that of the first floating-point output, otherwise of the first such
-   * input, otherwise `float32`.
+   * The dtype whose peak throughput bounds the op: the dtype of the first floating-point output, otherwise of the first
+   * floating-point input, otherwise `float32`.
    */
   readonly dtype: string;
 }
 
-/** The cost of an op that computes and moves nothing. */
+/** The cost of an op that neither computes nor moves data. */
 export const freeOp: OpCost = { flops: 0, bytesRead: 0, bytesWritten: 0, dtype: "float32" };
 
 const floatDtypes: ReadonlySet<string> = new Set(["float16", "bfloat16", "float32", "float64"]);

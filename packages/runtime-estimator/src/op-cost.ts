@@ -4,8 +4,8 @@ import { contractionMultiplyAdds } from "./tfjs/contraction-flops.js";
 import { tfjsCost } from "./tfjs/tfjs-cost.js";
 
 /**
- * Returns the FLOPs and bytes of one op call. `framework` comes from the trace header. `pytorch` counts as PyTorch's
- * own FLOP registry and roofline model, anything else as TensorFlow.js kernels.
+ * Returns the FLOPs and bytes of one op call. `framework` comes from the trace header. For `pytorch`, it counts like
+ * PyTorch's own FLOP registry and roofline model. For any other framework, it counts TensorFlow.js kernels.
  *
  * @example
  * opCost({ name: "aten.mm.default", inputs: [a, b], outputs: [c] }, "pytorch").flops; // 2 · m · n · k
@@ -20,8 +20,8 @@ export function flopsOf(call: OpCall, framework: string): number {
 }
 
 /**
- * Returns the multiply-adds of one op call: those of matrix products and convolutions, as papers count them. PyTorch's
- * registry has FLOPs only for these.
+ * Returns the multiply-adds of one op call, which only matrix products and convolutions have, as papers count them.
+ * PyTorch's registry has FLOPs only for these ops.
  */
 export function multiplyAddsOf(call: OpCall, framework: string): number {
   return framework === "pytorch" ? atenCost(call).flops / 2 : contractionMultiplyAdds(call);

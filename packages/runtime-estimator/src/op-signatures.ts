@@ -11,8 +11,8 @@ export interface OpSignatures {
 }
 
 /**
- * Groups the ops of `trace` by name, attributes, tensor types and whether they move data. Takes one pass over tensors
- * and one over ops.
+ * Groups the ops of `trace` by name, attributes, tensor types and whether they move data. It makes one pass over
+ * tensors and one over ops.
  */
 export function groupOps(trace: Trace): OpSignatures {
   const typeOf = internTensorTypes(trace);
@@ -85,7 +85,10 @@ function movesNothing(trace: Trace, op: OpIndex): boolean {
   return true;
 }
 
-/** Returns the number of each tensor's type: dtype, sizes, and which strides are 0. */
+/**
+ * Returns the number of each tensor's type. A type consists of the dtype, the sizes, and the positions of strides that
+ * are 0.
+ */
 function internTensorTypes(trace: Trace): Int32Array {
   const { count, dtype, shape, strides } = trace.tensors;
   const interner = new RowInterner();

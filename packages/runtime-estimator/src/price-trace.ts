@@ -6,9 +6,9 @@ import { rooflineMs } from "./roofline.js";
 
 /**
  * Returns a copy of `trace` with every op estimated for `device` by the roofline model. It fills the columns
- * `runtimeMs`, `runtimeSource`, `flops`, `bytesRead` and `bytesWritten`, also for ops recorded in other dtypes.
- * Existing FLOPs and bytes are kept and used, so an op without a formula can be estimated for another device. Earlier
- * runtimes are replaced.
+ * `runtimeMs`, `runtimeSource`, `flops`, `bytesRead` and `bytesWritten`, including those of runs recorded in other
+ * dtypes. Existing FLOPs and bytes are kept and used, so that an op without a formula can also be estimated for another
+ * device. Existing runtimes are replaced.
  *
  * Needs no framework. The time is linear in the number of ops, and ops with equal cost are estimated once.
  *
@@ -55,8 +55,8 @@ export function priceTrace(trace: Trace, device: DeviceSpec): Trace {
 }
 
 /**
- * Returns cost and time of one op of each group, by formula. The result is in columns, so that the pass over ops
- * allocates no objects.
+ * Returns cost and time of one op of each group, computed by formulas. The result is in columns, so that the pass over
+ * ops allocates no objects.
  */
 function priceGroups(trace: Trace, firstOp: readonly number[], device: DeviceSpec) {
   const column = () => new Float64Array(firstOp.length);

@@ -1,15 +1,15 @@
 import type { DeviceSpec } from "@remat/trace";
 import type { OpCost } from "./op-call.js";
 
-/** Share of a device's peak throughput that a kernel can reach in the roofline model (upstream's figure). */
+/** Share of a device's peak throughput that a kernel can reach in the roofline model (PyTorch's figure). */
 const achievableShare = 0.75;
 
 /**
- * Returns the minimum time of an op on `device` in milliseconds: the longer of moving its bytes at full bandwidth and
- * computing. Computing takes half its FLOPs (upstream counts multiply-adds here) at 75% of the peak of its dtype. A
- * dtype without a figure counts as `float32`, and a peak of 0 means no bound.
+ * Returns the minimum time of an op on `device` in milliseconds: the time to move its bytes at full bandwidth, or the
+ * time to compute, whichever is longer. The time to compute is that of half its FLOPs (PyTorch counts multiply-adds
+ * here) at 75% of the peak of its dtype. A dtype without a figure counts as `float32`, and a peak of 0 means no bound.
  *
- * The order of arithmetic is upstream's, so results are equal: torch/utils/_runtime_estimation.py and
+ * The order of arithmetic is the same as in PyTorch, so results are equal: torch/utils/_runtime_estimation.py and
  * `_roofline_estimate` of torch/distributed/_tools/runtime_estimator.py (2.13).
  *
  * @example

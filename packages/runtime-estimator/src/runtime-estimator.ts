@@ -6,8 +6,8 @@ import { modulewiseText, totalText } from "./modulewise-text.js";
 import { priceTrace } from "./price-trace.js";
 
 /**
- * PyTorch's `RuntimeEstimator` for recorded traces: choose a mode, pass a trace, read the statistics. (Upstream watches
- * a run itself. Here an observer records a trace first, which you can estimate for any number of devices.)
+ * PyTorch's `RuntimeEstimator` for recorded traces: choose a mode, pass a trace, read the statistics. (PyTorch's
+ * estimator observes a run itself. Here you first record a trace, and can then estimate it for any number of devices.)
  *
  * - `operator-level-cost-model`: the roofline model of `device`. Without a device it uses the trace's own runtimes.
  * - `operator-level-benchmark`: the runtimes that `benchmarkTrace` of `@remat/runtime-estimator/benchmark` measured.
@@ -28,7 +28,7 @@ export class RuntimeEstimator {
   private pricedTrace: Trace | undefined;
 
   /**
-   * Chooses how the next trace is estimated.
+   * Chooses the mode in which the next trace is estimated.
    *
    * @throws RematError `ESTIMATE_MODE` for an unknown mode
    */
@@ -89,12 +89,12 @@ export class RuntimeEstimator {
     return this.pricedTrace;
   }
 
-  /** Returns execution orders and runtimes of modules at most `depth` names deep, in upstream's format. */
+  /** Returns execution orders and runtimes of modules at most `depth` names deep, in PyTorch's format. */
   displayModulewiseStats({ depth = 2 }: { readonly depth?: number } = {}): string {
     return modulewiseText({ modRuntimes: this.runtimes, ...this.orders }, { depth });
   }
 
-  /** Returns the line with the mode and the total that upstream prints at the end of a run. */
+  /** Returns the line with the mode and the total that PyTorch's estimator prints at the end of a run. */
   displayTotal(): string {
     return totalText(this.estimateMode, this.totalMs);
   }

@@ -59,9 +59,9 @@ export interface StepMsOptions {
 }
 
 /**
- * Counts the training steps of a trace. A step is a forward pass followed by the weight update or, if a trace has no
- * update, by the backward pass. Passes whose gradients are accumulated before an update are one step. A trace with only
- * a forward pass has one step.
+ * Counts the training steps of a trace. A step ends with the weight update or, if a trace has no update, with the
+ * backward pass. Several passes whose gradients are accumulated before an update are one step. A trace with only a
+ * forward pass has one step.
  */
 export function countSteps({ ops: { count, phase } }: Trace): number {
   let hasUpdate = false;

@@ -3,8 +3,8 @@ import type { CallArguments } from "./call-arguments.js";
 type Shape = readonly number[];
 
 /**
- * Sizes of one fused attention call. `heads` includes the batch. K and V with fewer heads are broadcast over those of
- * the query.
+ * Sizes of one fused attention call. `heads` includes the batch. If K and V have fewer heads, these are broadcast over
+ * the heads of the query.
  */
 interface AttentionSize {
   readonly heads: number;
@@ -14,12 +14,12 @@ interface AttentionSize {
   readonly valueWidth: number;
 }
 
-/** Q·Kᵀ and its product with V. Causal masks save nothing, as upstream. */
+/** Q·Kᵀ and its product with V. As in PyTorch, causal masks save nothing. */
 function forwardFlops({ heads, queries, keys, width, valueWidth }: AttentionSize): number {
   return 2 * heads * queries * keys * (width + valueWidth);
 }
 
-/** The scores again, then the gradients of scores, V, Q and K: five products. */
+/** The scores are recomputed, and then the gradients of scores, V, Q and K are computed: five products. */
 function backwardFlops({ heads, queries, keys, width, valueWidth }: AttentionSize): number {
   return 2 * heads * queries * keys * (3 * width + 2 * valueWidth);
 }
@@ -31,8 +31,8 @@ function denseSize(query: Shape, key: Shape, value: Shape): AttentionSize | unde
 }
 
 /**
- * Sequences packed one after another (`cum_seq` has one more entry than there are sequences), each counted at its
- * maximum length.
+ * Returns the size of sequences packed one after another, each counted at the maximum length. `cum_seq` has one more
+ * entry than there are sequences.
  */
 function packedSize(query: Shape, value: Shape, sequences: number, queries: number, keys: number): AttentionSize {
   const heads = query[query.length - 2] * sequences;

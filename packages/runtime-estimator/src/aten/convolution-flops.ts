@@ -6,7 +6,7 @@ type Shape = readonly number[];
 /**
  * Returns the FLOPs of a convolution over NC… tensors. Every element of the weight meets every spatial position of the
  * output, or of the input if the convolution is transposed. The weight's shape already accounts for groups. Padding
- * counts as data, and the bias does not count (both as upstream).
+ * counts as data, and the bias does not count (both as in PyTorch).
  */
 export function convolutionFlops(input: Shape, weight: Shape, output: Shape, transposed: boolean): number {
   if (input.length === 0 || weight.length === 0) return 0;
@@ -19,8 +19,8 @@ export function convolution(a: CallArguments): number {
 }
 
 /**
- * Returns the FLOPs of a convolution whose schema has no `transposed`: cuDNN's and the slow CPU one. (Upstream reads
- * cuDNN's `benchmark` flag instead.)
+ * Returns the FLOPs of a convolution whose schema has no `transposed`: cuDNN's and the slow CPU one. (For cuDNN's,
+ * PyTorch reads the `benchmark` flag as `transposed`.)
  */
 export function plainConvolution(a: CallArguments): number {
   return convolutionFlops(a.shape(0, "self"), a.shape(1, "weight"), a.call.outputs[0]?.shape ?? [], false);
@@ -28,8 +28,8 @@ export function plainConvolution(a: CallArguments): number {
 
 /**
  * Returns the FLOPs of both convolutions in the backward pass. The input's gradient is the opposite convolution
- * (transposed or not) of the output's gradient with the weight. The weight's gradient convolves input and output
- * gradient with batch and channels swapped.
+ * (transposed or not) of the output's gradient with the weight. The weight's gradient is the convolution of the input
+ * with the output's gradient, with batch and channels swapped.
  */
 export function convolutionBackward(a: CallArguments): number {
   const gradOutput = a.shape(0, "grad_output");

@@ -1,7 +1,7 @@
 /**
- * Operator packets without cost in the roofline model, whatever they move: metadata changes and tensor creation.
- * Upstream: `_IGNORE_OPS` of torch/utils/_runtime_estimation.py (2.13). Names end before the overload:
- * `aten.view.default` is `view`.
+ * Operator packets without cost in the roofline model, even if they move data: metadata changes and tensor creation.
+ * Source: `_IGNORE_OPS` of torch/utils/_runtime_estimation.py (2.13). Names are without overload: `aten.view.default`
+ * is `view`.
  */
 export const freePackets: ReadonlySet<string> = new Set(
   [

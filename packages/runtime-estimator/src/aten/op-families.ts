@@ -87,7 +87,7 @@ export function hasDtypeOfFirst(name: string): boolean {
 }
 
 /**
- * Returns whether PyTorch runs a packet only if all its tensors have one dtype.
+ * Returns whether PyTorch runs a packet only if all its tensors have the same dtype.
  *
  * @example
  * takesOneDtype("mm"); // true
@@ -129,8 +129,8 @@ export function isSum(packet: string): boolean {
 }
 
 /**
- * Packets of softmax: in attention composed of single ops, in the loss, in attention that PyTorch composes of matrix
- * products, and their gradients.
+ * Packets of softmax and their gradients: in attention written as single ops, in the loss, and in attention that
+ * PyTorch composes of matrix products.
  */
 export const softmaxPackets: {
   readonly attention: string;

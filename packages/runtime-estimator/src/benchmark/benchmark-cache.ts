@@ -18,7 +18,7 @@ export class BenchmarkCache {
   /**
    * Parses the JSON of `toJSON`.
    *
-   * @throws RematError `BENCHMARK_CACHE` naming what was found
+   * @throws RematError `BENCHMARK_CACHE`, with the content that was found
    * @example
    * BenchmarkCache.parse('{"format":"remat-benchmark/1","environments":{}}').size; // 0
    */

@@ -13,7 +13,7 @@ import { type Measurement, measure } from "./measure.js";
 
 /** Options of `benchmarkTrace`. */
 export interface BenchmarkOptions {
-  /** Number of runs before the first that counts. Default: 2. */
+  /** Number of warm-up runs, which do not count. Default: 2. */
   readonly warmUpRuns?: number;
   /** Minimum number of samples of each call. Default: 3. */
   readonly minRuns?: number;
@@ -45,10 +45,10 @@ export interface BenchmarkProgress {
   readonly kernel: string;
 }
 
-/** Calls that were estimated by the roofline model instead, with the reason. */
+/** Calls that were estimated by the roofline model instead of measured, with the reason. */
 export interface NotMeasured {
   readonly kernel: string;
-  /** Why the calls were not run. */
+  /** The reason why the calls were not measured. */
   readonly reason: string;
   /** Number of distinct calls. */
   readonly calls: number;
@@ -76,8 +76,8 @@ export interface BenchmarkReport {
  * `RuntimeSource.measured`, with half the interquartile range and the number of samples. FLOPs and bytes are filled in
  * as well.
  *
- * Calls that cannot run in isolation, that need more than `maxBytes`, or that fail are estimated by the roofline model
- * of `device` and listed.
+ * Calls that cannot run in isolation, need more than `maxBytes`, or fail are estimated by the roofline model of
+ * `device`, and listed in the report.
  *
  * @throws RematError `BENCHMARK_FRAMEWORK` for a trace of another framework, `BENCHMARK_FAKE` on a fake backend; also
  * the reason of `signal`
@@ -180,7 +180,7 @@ function withNote(trace: Trace, notMeasured: readonly NotMeasured[], device: Dev
   return withNotes(trace, [note]);
 }
 
-/** Returns a function that yields to timers and input every 50 ms. */
+/** Returns a function to call repeatedly. Every 50 ms it waits, so that timers and input are handled. */
 function breather(): () => Promise<void> {
   let last = performance.now();
   return async () => {

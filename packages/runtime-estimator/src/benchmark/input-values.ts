@@ -6,7 +6,7 @@ export type InputValues = Float32Array | Int32Array | Uint8Array;
 /**
  * Returns values with which an input can run: floats between 0.1 and 1, so that logarithms, roots, quotients and
  * inverse functions are defined; small positive integers; alternating booleans; indices, sorted values and segments if
- * the kernel expects them. Undefined for a dtype whose values cannot be made up.
+ * the kernel expects them. Returns undefined for a dtype whose values cannot be generated.
  *
  * @internal
  */
@@ -33,7 +33,7 @@ export function inputValues(call: OpCall, name: string, type: TensorType): Input
   return undefined;
 }
 
-/** Exclusive limits of inputs that are indices: one per position in the last dimension, or one for all. */
+/** Exclusive upper limits of inputs that are indices: one for each position in the last dimension, or one for all. */
 const indexLimits: Readonly<Record<string, Readonly<Record<string, (call: OpCall) => readonly number[]>>>> = {
   GatherV2: { indices: (call) => [call.inputs[0].shape[axisOf(call)] ?? 1] },
   GatherNd: { indices: (call) => coordinates(call.inputs[0].shape, call.inputs[1].shape) },

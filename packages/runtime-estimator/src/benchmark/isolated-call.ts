@@ -5,7 +5,7 @@ import { CannotRun } from "./cannot-run.js";
 import { inputValues } from "./input-values.js";
 import { inputNamesOf } from "./kernel-inputs.js";
 
-/** How much a sample of repeated calls may allocate before its outputs are released. */
+/** The memory that a sample of repeated calls may allocate before its outputs are released, in bytes. */
 const sampleBytes = 64 * 2 ** 20;
 
 /**
@@ -15,7 +15,7 @@ const sampleBytes = 64 * 2 ** 20;
  * @internal
  */
 export class IsolatedCall {
-  /** How often the call may be repeated before its outputs are released. */
+  /** Maximum number of repetitions of the call before its outputs are released. */
   readonly maxRepeats: number;
   private readonly call: OpCall;
   private readonly backend = tf.backend();

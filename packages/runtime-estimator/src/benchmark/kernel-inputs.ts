@@ -55,18 +55,15 @@ const namesByKernel: ReadonlyMap<string, readonly string[]> = new Map(
 
 const listKernels: ReadonlySet<string> = new Set(["AddN", "Concat", "Einsum", "Pack"]);
 
-/**
- * Kernels whose inputs must be real strings, nested lists, pixels or a consistent sparse tensor, which cannot be made
- * up.
- */
+/** Kernels whose inputs cannot be generated: real strings, nested lists, pixels or a consistent sparse tensor. */
 const needsRealData: ReadonlySet<string> = new Set([
   ..."Draw FromPixels RaggedGather RaggedRange RaggedTensorToTensor SparseFillEmptyRows SparseReshape".split(" "),
   ..."StaticRegexReplace StringNGrams StringSplit StringToHashBucketFast".split(" "),
 ]);
 
 /**
- * Returns names for the `count` inputs of a call of `kernel`, or `list` if it takes a plain list. Among the optional
- * inputs of a fused kernel, those that its `activation` needs are assumed to be present.
+ * Returns names for the `count` inputs of a call of `kernel`, or `list` if it takes a plain list. It assumes that the
+ * optional inputs that the `activation` of a fused kernel needs are present.
  *
  * @throws CannotRun
  *

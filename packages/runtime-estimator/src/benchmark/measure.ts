@@ -21,7 +21,7 @@ export interface MeasureOptions {
 /** Runs a call `repeats` times and returns the total time in milliseconds. */
 export type Sample = (repeats: number) => number | Promise<number>;
 
-/** A shorter sample measures the clock rather than the call. */
+/** Minimum length of a sample. A shorter sample measures the clock instead of the call. */
 const shortestSampleMs = 0.1;
 
 /** Warms up, then takes samples until `maxRuns`, or until the budget is spent after at least `minRuns`. @internal */

@@ -2,9 +2,9 @@ import { allocationUnits } from "./allocation-units.js";
 import type { KnownDevice } from "./known-device.js";
 
 /**
- * The GPU of an Apple chip: `cores` with 128 float32 lanes and one multiply-add per clock each. float16 runs at the
- * same rate. float64 is emulated and estimated as float32. Memory is shared with the CPU and comes in several sizes, so
- * it is not in the table.
+ * The GPU of an Apple chip: `cores`, each with 128 float32 lanes that do one multiply-add per clock. float16 runs at
+ * the same rate. float64 is emulated and estimated as float32. Memory is shared with the CPU and comes in several
+ * sizes, so it is not in the table.
  */
 function gpu(name: string, cores: number, clockGHz: number, memoryGBps: number, source: string): KnownDevice {
   const tflops = Math.round(cores * 128 * 2 * clockGHz) / 1000;

@@ -1,7 +1,7 @@
 import { allocationUnits } from "./allocation-units.js";
 import type { KnownDevice } from "./known-device.js";
 
-/** `cores` at `clockGHz`, each with two fused multiply-add units of `lanes` float32 lanes. */
+/** A CPU with `cores` at `clockGHz`. Each core has two fused multiply-add units with `lanes` float32 lanes. */
 function cpu(
   name: string,
   size: { readonly cores: number; readonly clockGHz: number; readonly lanes: number },

@@ -4,7 +4,7 @@ import { cpus } from "./cpus.js";
 import type { KnownDevice } from "./known-device.js";
 import { nvidiaGpus } from "./nvidia-gpus.js";
 
-/** One entry for each device. The tables below are made from it. */
+/** One entry for each device. The tables below are built from this list. */
 const knownDevices: readonly KnownDevice[] = [...nvidiaGpus, ...appleGpus, ...cpus];
 
 /**
@@ -28,8 +28,8 @@ const byAnyName: ReadonlyMap<string, DeviceSpec> = new Map(
 export const defaultDevice = "a100";
 
 /**
- * The default device for a step that trains in this process. Its times decide which ops are cheap to recompute, and the
- * cost of an op that cannot be timed.
+ * The default device for a step that trains in this process. Its times determine which ops are cheap to recompute, and
+ * the cost of an op that cannot be timed.
  */
 export const defaultDeviceHere = "cpu";
 

@@ -6,18 +6,18 @@ const GiB = 2 ** 30;
 
 /** Peak dense TFLOP/s. @internal */
 export interface Peaks {
-  /** With tensor cores if they support float64. */
+  /** With tensor cores, if these support float64. */
   readonly fp64: number;
-  /** Without tensor cores, which float32 products use only if TF32 is enabled. */
+  /** Without tensor cores, since float32 products use these only if TF32 is enabled. */
   readonly fp32: number;
   readonly tf32?: number;
   /** Dense, accumulated in float32. */
   readonly fp16: number;
-  /** Undefined if the device does not support it, in which case it is estimated as float32. */
+  /** Undefined if the device does not support bfloat16. It is then estimated as float32. */
   readonly bf16?: number;
 }
 
-/** All figures of a GPU. A new one must give its links and source. @internal */
+/** All figures of a GPU. For a new GPU, state its links and the source. @internal */
 export interface NvidiaGpu {
   readonly name: string;
   readonly otherNames?: readonly string[];
@@ -26,7 +26,7 @@ export interface NvidiaGpu {
   readonly memoryGiB: number;
   /** Generation of PCI Express in the datasheet, with 16 lanes. */
   readonly pcie: keyof typeof pcieGBps;
-  /** The NVLink system that it is sold in. `none` means that PCI Express joins a node. */
+  /** The NVLink system in which the GPU is sold. `none` means that PCI Express connects the devices of a node. */
   readonly nvlink: DeviceNetwork | "none";
   /** The document with the figures. */
   readonly source: string;
@@ -55,7 +55,7 @@ const dgxA100: DeviceNetwork = nodeOfEight(300, 25);
 /** Network cards: 8 × 400 Gb/s. */
 const dgxH100: DeviceNetwork = nodeOfEight(450, 50);
 
-/** Without a known system of the vendor: a network card of 100 Gb/s for each device. */
+/** The network of a device without a known system of the vendor: a network card of 100 Gb/s for each device. */
 const overPcie = (linkGBps: number): DeviceNetwork => nodeOfEight(linkGBps, 12.5);
 
 function specOf({ name, peaks, memoryGBps, memoryGiB, pcie, nvlink, source }: NvidiaGpu): DeviceSpec {

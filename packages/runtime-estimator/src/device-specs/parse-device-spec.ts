@@ -19,7 +19,7 @@ const networkFields = ["perNode", "nodeGBps", "betweenGBps", "latencyUs"];
  * Parses your own device spec, from JSON text or a parsed value. `name`, `tflops` (TFLOP/s by dtype, at least
  * `float32`) and `memoryGBps` are required. The default of `allocationUnitBytes` is 1.
  *
- * @throws RematError `DEVICE_SPEC` naming the field, the value and what was expected
+ * @throws RematError `DEVICE_SPEC`, with the field, its value and the expected value
  * @example
  * parseDeviceSpec('{ "name": "my-gpu", "tflops": { "float32": 12.5 }, "memoryGBps": 448 }');
  */

@@ -4,7 +4,7 @@ import { type EstimateMode, priceTrace } from "../index.js";
 
 /** Options of `priceStep`. */
 export interface PriceStepOptions {
-  /** Device of the roofline model. In benchmark mode it is used for calls that cannot run. */
+  /** Device of the roofline model. In benchmark mode, the model is used for calls that cannot run. */
   readonly device: DeviceSpec;
   /** Called during a benchmark. */
   readonly onProgress?: (progress: BenchmarkProgress) => void;

@@ -14,7 +14,7 @@ export interface PricedStepOptions extends TraceStepOptions, Pick<PriceStepOptio
 
 /**
  * Traces one training step of a model module, with the defaults of `traceFakeStep` of `@remat/tracer`, and adds the
- * time of each op as {@link priceStep} does. All commands and views of a model start with this.
+ * time of each op as {@link priceStep} does. All commands and views of a model use this function.
  *
  * @throws RematError as `traceFakeStep` does
  * @example

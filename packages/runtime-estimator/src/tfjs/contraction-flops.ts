@@ -19,9 +19,9 @@ function filterPerOutput(filter: readonly number[]): number {
 }
 
 /**
- * Each element of a convolution's output (of `dy` for the two gradients) uses the filter once, with two FLOPs per
- * filter element. Shapes account for strides, dilations, padding and data format. Padding counts as data, as in
- * PyTorch's formulas.
+ * Each element of a convolution's output uses the filter once, with two FLOPs per filter element. For the two
+ * gradients, the elements of `dy` count instead. Shapes account for strides, dilations, padding and data format.
+ * Padding counts as data, as in PyTorch's formulas.
  */
 const convolution: KernelFormula = (call) => 2 * outputElements(call) * filterPerOutput(call.inputs[1]?.shape ?? [0]);
 
@@ -32,7 +32,8 @@ const convolutionGradFilter: KernelFormula = (call) =>
   2 * inputElements(call, 1) * filterPerOutput(call.outputs[0]?.shape ?? [0]);
 
 /**
- * Elements of a depthwise filter [height, width, in, multiplier] that contribute to each output element: one channel's.
+ * Elements of a depthwise filter [height, width, in, multiplier] that contribute to each output element: those of one
+ * channel.
  */
 function depthwisePerOutput(filter: readonly number[]): number {
   return elementsOf(filter.slice(0, -2));

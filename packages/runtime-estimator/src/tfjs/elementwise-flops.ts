@@ -9,7 +9,7 @@ import { inputElements, type KernelFormula, noFlops, outputElements, perOutput }
  */
 export const specialFunction = 8;
 
-/** FLOPs per output element of elementwise kernels. A comparison, a sign or a selection counts as one. */
+/** FLOPs per output element of elementwise kernels. A comparison, a sign or a selection counts as one FLOP. */
 const perElement: Readonly<Record<string, number>> = {
   ...weigh(
     1,

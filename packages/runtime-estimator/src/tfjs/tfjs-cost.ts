@@ -13,7 +13,7 @@ export const kernelFormulas: ReadonlyMap<string, KernelFormula> = new Map(
 /** Kernels that only relabel a buffer, on every backend. */
 const relabelling: ReadonlySet<string> = new Set(["Reshape", "ExpandDims"]);
 
-/** Kernels that read from their first input no more than they write. */
+/** Kernels that read at most as many bytes from their first input as they write. */
 const partialReaders: ReadonlySet<string> = new Set(["GatherNd", "GatherV2", "Slice", "StridedSlice", "RaggedGather"]);
 
 /** Kernels that need only their input's shape. */

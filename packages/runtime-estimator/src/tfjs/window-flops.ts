@@ -3,8 +3,8 @@ import { specialFunction } from "./elementwise-flops.js";
 import { inputElements, type KernelFormula, outputElements, perOutput, product } from "./kernel-formula.js";
 
 /**
- * One addition or comparison for each element of each output's window. The division of an average replaces the addition
- * that is saved.
+ * One addition or comparison for each element of each output's window. An average has one addition less and one
+ * division more.
  */
 const pool =
   (rank: number): KernelFormula =>
@@ -33,7 +33,7 @@ const lrn =
     return outputElements(call) * (flopsPerTap * taps + 2 * specialFunction + 3);
   };
 
-/** Elements of `dy` in a resize gradient, whichever input it is. The other one is as large as the output. */
+/** Elements of `dy` in a resize gradient. `dy` may be either input, and the other input is as large as the output. */
 function resizedGradient(call: OpCall): number {
   return Math.max(0, inputElements(call, 0) + inputElements(call, 1) - outputElements(call));
 }
