@@ -72,11 +72,11 @@ export function stepsOfRuns(runs: readonly RecordedRun[], sizes?: readonly numbe
 }
 
 /**
- * Returns the number of samples with which a run was recorded, as its step states it.
+ * Returns the number of samples with which a run was recorded, as stated by its step.
  *
- * Otherwise it is the first size of the first input that an op reads. Tensors that ops create, such as positions, do
- * not count as inputs. In a run without known inputs it is the first size of the first tensor that is neither weight
- * nor state.
+ * If the step does not state it, it is the first size of the first input that an op reads. Tensors that ops create,
+ * such as positions, do not count as inputs. In a run without known inputs it is the first size of the first tensor
+ * that is neither weight nor state.
  */
 export function batchOfRun(trace: Trace): number | undefined {
   if (trace.header.step?.batch !== undefined) return trace.header.step.batch;

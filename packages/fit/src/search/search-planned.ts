@@ -14,9 +14,9 @@ const mostMisses = 3;
  *
  * The search first bisects for the largest batch that fits: to 2% of a batch, or to one sample if the largest batch is
  * the objective. Then it tries larger batches with more and more effort, because a longer search may find a plan. It
- * stops at the smallest batch that is proven too large, or once no batch could be better.
+ * stops at the smallest batch that is proven too large, or once no larger batch could be better.
  *
- * Finally it runs branch and bound over the batches between. The speed of a batch without recomputation is an upper
+ * Finally, it uses branch and bound on the batches in between. The speed of a batch without recomputation is an upper
  * bound for all smaller batches. A range whose bound is not above the best speed found is therefore skipped.
  *
  * @param unit the unit, with the batches to consider
