@@ -6,7 +6,7 @@ import type { HeldTree } from "./held-tree/held-tree.js";
 export interface HeldByOp extends Pick<MemoryTimeline, "count" | "totalBytes" | "highestBytes" | "bytesByCategory"> {
   /** The op at which memory peaks, or -1 if there is none. */
   readonly peakOp: number;
-  /** How often each op is recomputed. */
+  /** For each op, how many times it is recomputed. */
   readonly recomputations: Uint16Array;
 }
 
@@ -49,8 +49,8 @@ export class AlignedOps {
   }
 
   /**
-   * Returns, for each op of this run, the other run's highest memory since the previous op. NaN before the other run's
-   * first op.
+   * Returns, for each op of this run, the other run's highest memory since the previous op. It is NaN before the other
+   * run's first op.
    */
   highest({ totalBytes, highestBytes }: Pick<HeldByOp, "totalBytes" | "highestBytes">): Float64Array {
     return Float64Array.from(this.ends, (_, op) => {
@@ -60,8 +60,8 @@ export class AlignedOps {
   }
 
   /**
-   * Returns the other run's memory per op of this run. If several ops map to one, the value is taken where memory is
-   * highest.
+   * Returns the other run's memory per op of this run. If several ops map to one op, its value is that of the op with
+   * the highest memory.
    */
   carry(other: HeldByOp): HeldByOp {
     const { totalBytes, highestBytes, bytesByCategory, peakOp, recomputations } = other;
@@ -78,8 +78,8 @@ export class AlignedOps {
   }
 
   /**
-   * Carries values per op of the other run, such as a plan's fates, over to the ops of this run. Ops without a match
-   * get 0.
+   * Transfers values per op of the other run, such as a plan's fates, to the ops of this run. Ops without a match get
+   * 0.
    */
   carryFates(fates: Uint8Array): Uint8Array {
     return Uint8Array.from(this.match, (op) => fates[op] ?? 0);
@@ -109,7 +109,8 @@ export class AlignedOps {
   }
 
   /**
-   * Where memory is highest among the ops that map to `op`. If none do, the op that the other run executed last, or -1.
+   * Returns the op with the highest memory among the ops that map to `op`. If none map to it, returns the op that the
+   * other run executed last, or -1.
    */
   private placeOf(op: OpIndex, highestBytes: Float64Array): number {
     const end = this.ends[op];
@@ -130,7 +131,7 @@ export function alignHighest(
 
 /**
  * Returns, for each op of `trace`, the matching op of `other`, or -1. The n-th op of a kernel, phase and module matches
- * the n-th on the other side. Matches that would cross others are dropped.
+ * the n-th such op of the other run. Matches that would cross other matches are dropped.
  */
 export function matchOps(trace: Trace, other: Trace): Int32Array {
   const keys = new Map<string, number>();

@@ -12,9 +12,9 @@ const parameter: Colour = { light: "#326a62", dark: "#546e55" };
 const gradient: Colour = { light: "#990603", dark: "#eeac80" };
 
 /**
- * The colour of each memory category, the same in every view. Any two that can occur together differ clearly for
- * readers with normal vision, protanopia, deuteranopia and tritanopia. A parameter or gradient that FSDP has
- * all-gathered has the colour of a plain one.
+ * The colour of each memory category, the same in every view. Any two colours that can occur together differ clearly
+ * for readers with normal vision, protanopia, deuteranopia and tritanopia. A parameter or gradient that FSDP has
+ * all-gathered has the colour of an ordinary one.
  *
  * @example
  * categoryColours.activation.light; // "#316ae8"
@@ -80,7 +80,7 @@ export const categoryStack: readonly CategoryName[] = [
   "temporary",
 ];
 
-/** Colours for items without a category, such as modules side by side. They repeat after the last. */
+/** Colours for items without a category, such as modules next to each other. They repeat after the last. */
 export const seriesColours: readonly Colour[] = (
   [
     "activation",

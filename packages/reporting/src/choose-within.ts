@@ -9,15 +9,17 @@ export interface PlanChoice {
   /** Extra time as a fraction of running every op once. */
   readonly overhead: number;
   /**
-   * Optimality gap: how much faster a plan within the same bytes could be at most, as a fraction of its time, or
-   * undefined if unknown.
+   * Optimality gap: an upper bound on how much faster another plan within the same bytes could be, as a fraction of
+   * this plan's time. Undefined if unknown.
    */
   readonly gap: number | undefined;
   /** The modules to checkpoint (PyTorch only). */
   readonly policy?: CheckpointPolicy;
 }
 
-/** The choice for a budget: the fastest plan within it, the smaller one if two are equally fast, or none. */
+/**
+ * The choice for a budget: the fastest plan within it, or none. If two plans are equally fast, it is the smaller one.
+ */
 export interface PlanWithin<Point extends PlanChoice> {
   readonly budgetBytes: number;
   /** Undefined if no known plan is within the budget. */
@@ -51,8 +53,8 @@ export function chooseWithin<Point extends PlanChoice>(
 }
 
 /**
- * Returns plans by falling peak, without those that another plan beats in both memory and time. More time then always
- * buys memory.
+ * Returns plans by falling peak, without plans that another plan beats in both memory and time. In the result, a plan
+ * that takes more time always needs less memory.
  */
 export function planFrontier<Point extends PlanChoice>(points: readonly Point[]): Point[] {
   const kept: Point[] = [];
@@ -75,7 +77,7 @@ export interface DescribePlanWithinOptions {
   readonly units?: SizeUnit | undefined;
 }
 
-/** Modules beyond this number are counted, not named. */
+/** Maximum number of modules that are named. Further modules are only counted. */
 const modulesNamed = 4;
 
 /**
@@ -92,8 +94,8 @@ export function describeCheckpointed(policy: CheckpointPolicy): string {
 }
 
 /**
- * Describes a budget: the peak and cost of the plan within it, or that there is none, and whether a longer search may
- * find a better one.
+ * Describes a budget in words: the peak and cost of the plan within it, or the fact that there is none, and whether a
+ * longer search may find a better plan.
  */
 export function describePlanWithin(
   { budgetBytes, point, smallest }: PlanWithin<PlanChoice>,

@@ -56,9 +56,11 @@ export interface CompareView {
   /** Name of the second run. */
   readonly after: string;
   readonly totals: readonly ComparedQuantity[];
-  /** Bytes at each side's own peak, the largest first. Categories that are empty on both sides are left out. */
+  /**
+   * Bytes by category at each side's own peak, the largest first. Categories that are empty on both sides are left out.
+   */
   readonly categories: readonly ComparedQuantity[];
-  /** By name: in the order of the first side, then those that only the second has. */
+  /** Modules by name, in the order of the first side. Modules that only the second side has come last. */
   readonly modules: readonly ComparedModule[];
   /**
    * Reasons why the two runs may not be the same step: a truncated trace, different models, different numbers of steps.
@@ -67,8 +69,8 @@ export interface CompareView {
 }
 
 /**
- * Returns two runs of a model side by side, in absolute numbers and as a ratio: before and after a change, two devices,
- * predicted and measured. Modules are matched by fully qualified name.
+ * Returns two runs of a model side by side, in absolute numbers and as a ratio. The runs can be before and after a
+ * change, on two devices, or predicted and measured. Modules are matched by fully qualified name.
  *
  * @example
  * const view = compareView({ name: "predicted", trace, modules, peak }, { name: "measured", trace: other, modules: otherModules });
@@ -124,7 +126,7 @@ export function compareView(before: ComparedRun, after: ComparedRun): CompareVie
 }
 
 /**
- * Explains why two runs may not be of the same step, in which case their differences do not show the effect of a
+ * Explains why two runs may not be of the same step. If they are not, their differences do not show the effect of a
  * change.
  */
 function unlikeNotes(before: ComparedRun, after: ComparedRun, shared: number): readonly string[] {

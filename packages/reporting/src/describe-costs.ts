@@ -3,7 +3,7 @@ import type { LayerCosts } from "@remat/runtime-estimator";
 const units = ["", " k", " M", " G", " T", " P"] as const;
 
 /**
- * Formats a number of things: whole below ten thousand, above that four digits with k, M or G.
+ * Formats a count: as a whole number below ten thousand, and above that with four digits and k, M or G.
  *
  * @example
  * formatCount(300774272); // "300.8 M"

@@ -1,8 +1,8 @@
 import type { HeldStorage } from "@remat/memory";
 
 /**
- * Returns the dtype and shape of a storage's tensor, such as `float32 [32, 10]`. Scratch memory gets its number of
- * pieces. Anything else gets an empty text.
+ * Returns the dtype and shape of a storage's tensor, such as `float32 [32, 10]`. For scratch memory it returns the
+ * number of pieces, and for anything else an empty text.
  */
 export function describeShape({
   dtype = "",

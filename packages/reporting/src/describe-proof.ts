@@ -2,8 +2,8 @@ import type { Plan } from "@remat/trace";
 import { formatMs, formatOverhead } from "./format-quantity.js";
 
 /**
- * Describes a plan's optimality gap: how far it is at most from the fastest plan within its budget. If the order was
- * fixed, only plans in which ops first run in the same order count.
+ * Describes a plan's optimality gap: an upper bound on how far it is from the fastest plan within its budget. If the
+ * order was fixed, only plans with the same order of first runs count.
  */
 export function describeProof({ predicted: { gap, lowerBound }, origin, subject }: Plan): string {
   if (gap === 0) return origin.order === "fixed" ? "proven optimal for this order" : "proven optimal";

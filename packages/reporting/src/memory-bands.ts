@@ -25,7 +25,7 @@ export interface MemoryBands {
   readonly bands: readonly MemoryBand[];
   /** Sum of all bands after each op. */
   readonly totalBytes: Float64Array;
-  /** Highest memory since the previous op. Memory that ops need internally is above the bands. */
+  /** Highest memory since the previous op. It includes scratch memory of ops, which is in no band. */
   readonly highestBytes: Float64Array;
 }
 
@@ -50,15 +50,15 @@ export function categoryBands(
 
 /** Options of {@link moduleBands}. */
 export interface ModuleBandsOptions {
-  /** The module whose parts are shown. Left out: the outermost one that has several. */
+  /** The module whose parts are shown. By default the outermost module that has several parts. */
   readonly within?: string | undefined;
   /** How many parts get a band of their own (8 by default). The others share one. */
   readonly limit?: number;
 }
 
 /**
- * Returns a timeline as bands by allocating module: the parts of one module, those with the most memory at the peak
- * first. Weights count for the innermost module that owns them.
+ * Returns a timeline as bands by allocating module. The bands are the parts of one module, beginning with the part that
+ * has the most memory at the peak. Weights count for the innermost module that owns them.
  *
  * @example
  * const bands = moduleBands(trace, memoryTimeline(trace), { within: "net.layers" });

@@ -10,7 +10,7 @@ export interface ModuleNode {
   readonly index: number;
   /** Fully qualified name. */
   readonly fqn: string;
-  /** The part of its name that is not in its parent's. */
+  /** The part of its name that is not in its parent's name. */
   readonly name: string;
   /** Class of the module. */
   readonly kind: string;
@@ -29,7 +29,7 @@ export interface ModuleNode {
    * the surrounding module).
    */
   readonly memoryBytes: number;
-  /** The part of it that autograd saves for the backward pass. */
+  /** The part of `memoryBytes` that autograd saves for the backward pass. */
   readonly savedBytes: number;
   /** Time of the ops counted here. */
   readonly runtimeMs: number;
@@ -43,7 +43,7 @@ export interface ModuleNode {
 export interface ModuleTreeView {
   readonly nodes: readonly ModuleNode[];
   readonly roots: readonly number[];
-  /** Totals of the whole trace, which shares are relative to. */
+  /** Totals of the whole trace. Shares are relative to these. */
   readonly totals: { readonly memoryBytes: number } & StepTimes;
 }
 
@@ -102,7 +102,10 @@ export type ModuleTreeColumn =
 export interface ModuleTreeRowsOptions {
   /** Indices of the modules whose children are shown. */
   readonly expanded: ReadonlySet<number>;
-  /** Left out: order of first calls. Modules are sorted among those that share a parent. */
+  /**
+   * The column to sort by. By default modules are in the order of their first calls. Modules are sorted only among
+   * those with the same parent.
+   */
   readonly sort?: { readonly column: ModuleTreeColumn; readonly descending: boolean } | undefined;
 }
 
@@ -125,12 +128,12 @@ export function moduleTreeRows({ nodes, roots }: ModuleTreeView, options: Module
   return Int32Array.from(rows);
 }
 
-/** Returns the modules with children above `depth`: expand these to see that many levels. */
+/** Returns the modules with children above `depth`. If you expand these, you see that many levels. */
 export function expandedToDepth({ nodes }: ModuleTreeView, depth: number): Set<number> {
   return new Set(nodes.filter((node) => node.depth < depth && node.children.length > 0).map((node) => node.index));
 }
 
-/** Returns modules as a table, in the order of `rows` (left out: all, in order of first calls). */
+/** Returns modules as a table, in the order of `rows`. By default all modules, in the order of their first calls. */
 export function moduleTreeTable({ nodes, totals }: ModuleTreeView, rows?: ArrayLike<number>): ViewTable {
   const shown = rows === undefined ? nodes : Array.from(rows, (index) => nodes[index]);
   return {
@@ -165,8 +168,8 @@ export function moduleTreeTable({ nodes, totals }: ModuleTreeView, rows?: ArrayL
 }
 
 /**
- * Modules in order of their first calls. The parent of a module is the one with the longest name that is a prefix of
- * its own.
+ * Returns the modules in the order of their first calls. The parent of a module is the module with the longest name
+ * that is a prefix of its own name.
  */
 function treeOf(trace: Trace): Growing[] {
   const kinds = new Map<string, string>();
@@ -225,7 +228,7 @@ interface ModuleNodes {
   readonly nodeOfModule: readonly Growing[];
 }
 
-/** Gives each leaf its share of the nearest surrounding module that has statistics. */
+/** Gives each leaf its share of the figures of the nearest surrounding module that has statistics. */
 function fillLeaves(
   trace: Trace,
   { nodes, byFqn, nodeOfModule }: ModuleNodes,
@@ -254,7 +257,10 @@ function fillLeaves(
   }
 }
 
-/** A module that had not finished when the trace ended has no statistics. It gets the sum of the modules in it. */
+/**
+ * Sums figures for modules that had not finished when the trace ended, since they have no statistics. Such a module
+ * gets the sum of the modules in it.
+ */
 function sumUnfinished(nodes: readonly Growing[], stats: ReadonlyMap<string, SACStats>): void {
   for (const node of nodes.toReversed()) {
     if (stats.has(node.fqn) || node.opCount > 0) continue;

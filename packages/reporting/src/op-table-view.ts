@@ -11,7 +11,7 @@ export const OpMark = {
   savedByAutograd: 8,
   /** No policy may recompute it. */
   alwaysStored: 16,
-  /** It costs nothing to store again, so every policy recomputes it: a view. */
+  /** Every policy recomputes it, because that costs nothing: a view. */
   alwaysRecomputed: 32,
   /** Checkpointing ignores it. */
   skipped: 64,
@@ -34,9 +34,9 @@ export interface OpTableView {
   readonly marks: Uint8Array;
   /** For an in-place op: the op of the trace whose result it changes, otherwise -1. */
   readonly inPlaceParent: Int32Array;
-  /** Memory saved per recomputation time, in bytes per ms. NaN if it is not a candidate of its own. */
+  /** Memory saved per recomputation time, in bytes per ms. NaN if the op is not a candidate of its own. */
   readonly msps: Float64Array;
-  /** Position in the greedy order, from 0, or -1 if it is not in it. */
+  /** Position in the greedy order, from 0, or -1 if the op is not in that order. */
   readonly greedyPlace: Int32Array;
   /** For each row: innermost module of the op, as an index into `modules`. */
   readonly module: Int32Array;
@@ -49,9 +49,9 @@ export interface OpTableOptions {
   readonly title: string;
   /** Statistics of the module, from `sacStats`. */
   readonly stats: SACStats;
-  /** Left out: computed. */
+  /** The greedy order. By default it is computed from `stats`. */
   readonly order?: SACGreedyOrderMeta;
-  /** Only ops that ran in this module, for a leaf, which has no statistics of its own. */
+  /** Shows only ops that ran in this module. Used for a leaf, which has no statistics of its own. */
   readonly within?: string;
 }
 
@@ -112,8 +112,8 @@ export function opTableView(trace: Trace, options: OpTableOptions): OpTableView 
 }
 
 /**
- * Returns every op of a trace in all phases, for a trace without modules or to look at a whole step. Memory is that of
- * results that no earlier op allocated. There are no facts about policies.
+ * Returns every op of a trace in all phases. Use it for a trace without modules, or to look at a whole step. The memory
+ * of an op is that of results that no earlier op allocated. There are no facts about policies.
  */
 export function allOpsView(trace: Trace, title: string): OpTableView {
   const { ops, storages } = trace;
@@ -161,7 +161,7 @@ export type OpTableColumn = "op" | "name" | "runtimeMs" | "memoryBytes" | "msps"
 
 /** Options of {@link opTableRows}. */
 export interface OpTableRowsOptions {
-  /** Left out: execution order. */
+  /** The column to sort by. By default ops are in execution order. */
   readonly sort?: { readonly column: OpTableColumn; readonly descending: boolean } | undefined;
   /** Shows only ops whose name or module contains this text, ignoring case. */
   readonly filter?: string;
@@ -199,7 +199,7 @@ export function opMarkNames(marks: number): readonly string[] {
   return (Object.keys(OpMark) as (keyof typeof OpMark)[]).filter((name) => (marks & OpMark[name]) !== 0);
 }
 
-/** Returns ops as a table, in the order of `rows` (left out: as they are). */
+/** Returns ops as a table, in the order of `rows`. By default all ops, in the order of the view. */
 export function opTable(view: OpTableView, rows?: ArrayLike<number>): ViewTable {
   const shown = rows === undefined ? Array.from({ length: view.count }, (_, i) => i) : Array.from(rows);
   return {

@@ -19,9 +19,10 @@ export const planFateLabels: Readonly<Record<PlanFateName, string>> = {
 const fateOf = (name: PlanFateName): number => planFateNames.indexOf(name);
 
 /**
- * Returns what a plan does with each op of `trace`, as a number of {@link planFateNames}. `recomputed`: the op runs
- * again. `offloaded`: its results move to host memory. `freedEarly`: its results are freed before the trace frees them.
- * `kept`: its results are freed when the trace frees them. An op without results of its own, such as a view, is `none`.
+ * Returns the fate of each op of `trace` under a plan, as an index into {@link planFateNames}. `recomputed`: the op
+ * runs again. `offloaded`: its results move to host memory. `freedEarly`: its results are freed before the trace frees
+ * them. `kept`: its results are freed when the trace frees them. An op without results of its own, such as a view, is
+ * `none`.
  *
  * @param plan a plan of that trace: see `findPlanMismatch`
  */
@@ -49,8 +50,8 @@ export function planFates(trace: Trace, plan: Plan): Uint8Array {
 }
 
 /**
- * Returns the fates for checkpointed modules. An op that runs again (`recomputations` counts how often) is
- * `recomputed`. Any other op with results of its own is `kept`.
+ * Returns the fates for checkpointed modules. An op that runs again is `recomputed` (`recomputations` has the number of
+ * repeated runs). Any other op with results of its own is `kept`.
  */
 export function checkpointFates(trace: Trace, recomputations: Uint16Array): Uint8Array {
   const fates = Uint8Array.from(recomputations, (times) => fateOf(times > 0 ? "recomputed" : "none"));
@@ -58,7 +59,10 @@ export function checkpointFates(trace: Trace, recomputations: Uint16Array): Uint
   return fates;
 }
 
-/** For each storage: the first op that has it among its results but not its inputs, or -1 for none. */
+/**
+ * Returns, for each storage, the first op that has it among its results but not among its inputs, or -1 if there is
+ * none.
+ */
 function makers(trace: Trace): Int32Array {
   const maker = new Int32Array(trace.storages.count).fill(-1);
   const isKnown = new Uint8Array(trace.storages.count);

@@ -6,25 +6,25 @@ export interface SampleOptions {
   readonly from?: number;
   /** End of the range (exclusive). By default the number of ops. */
   readonly to?: number;
-  /** At most this many columns (1000 by default). */
+  /** Maximum number of columns (1000 by default). */
   readonly buckets?: number;
   /**
-   * Start time of each op in ms, with one extra entry for the end of the last. Buckets are then equal in time,
-   * otherwise in ops.
+   * Start time of each op in ms, with one extra entry for the end of the last op. If given, buckets have equal times,
+   * otherwise equal numbers of ops.
    */
   readonly startMs?: Float64Array;
 }
 
 /**
- * A range of a timeline with few enough columns to draw. Each column shows the op of its bucket at which memory is
- * highest.
+ * A range of a timeline, reduced to few enough columns to draw. Each column shows the op with the highest memory in its
+ * bucket.
  */
 export interface SampledBands {
   /** Number of buckets. */
   readonly count: number;
   /** For each bucket: the op that is shown. */
   readonly op: Int32Array;
-  /** By band, then by bucket. */
+  /** Bytes by band, then by bucket. */
   readonly bands: readonly Float64Array[];
   /** For each bucket: sum of all bands. */
   readonly totalBytes: Float64Array;
@@ -66,7 +66,7 @@ function opEdges(from: number, to: number, count: number): Int32Array {
   return Int32Array.from({ length: count + 1 }, (_, i) => from + Math.floor((i * (to - from)) / Math.max(1, count)));
 }
 
-/** The first op that begins at or after each edge. If ops take no time, all fall into one bucket. */
+/** Returns the first op that begins at or after each edge. If ops take no time, all fall into one bucket. */
 function timeEdges(from: number, to: number, count: number, startMs: Float64Array): Int32Array {
   const [begin, end] = [startMs[from], startMs[to]];
   const edges = new Int32Array(count + 1);
@@ -79,7 +79,7 @@ function timeEdges(from: number, to: number, count: number, startMs: Float64Arra
 }
 
 /**
- * Computes when each op starts, in ms from the first, if ops run one after the other. There is one extra entry for the
+ * Returns the start of each op, in ms after the first, if ops run one after the other. There is one extra entry for the
  * end. An op without a runtime takes no time.
  */
 export function opStartMs(runtimeMs: Float64Array): Float64Array {

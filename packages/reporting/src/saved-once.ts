@@ -2,8 +2,9 @@ import type { SACStats } from "@remat/sac-core";
 import type { Trace } from "@remat/trace";
 
 /**
- * Returns the positions, among a module's ops, of those that autograd saves memory of that no earlier op in the list
- * has. A storage written in place counts once, however many ops have it as their result. PyTorch counts each op.
+ * Returns the positions of those ops of a module with results that autograd saves and no earlier op in the list has. A
+ * storage that is written in place counts once, even if several ops have it as their result. PyTorch counts it for each
+ * op.
  */
 export function savedOnce(trace: Trace, { ops, memoryBytes, savedAutogradOps }: SACStats): number[] {
   const isMet = new Set<number>();

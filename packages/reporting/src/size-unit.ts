@@ -1,12 +1,15 @@
 import { formatBytes, formatInUnit, type MemoryUnit, memoryUnits } from "@remat/trace/text";
 
-/** Unit in which sizes are written: the same for all, or a suitable one for each. */
+/** Unit in which sizes are written: one unit for all sizes, or a suitable unit for each. */
 export type SizeUnit = MemoryUnit | "auto";
 
 /** Formats bytes. */
 export type SizeFormat = (bytes: number) => string;
 
-/** Writes a part of a whole; the unit is written once if both have it. @example formatPartOf(4.61 * 2 ** 30, 80 * 2 ** 30, formatBytes) // "4.61 of 80 GiB" */
+/**
+ * Formats a part of a whole. If both have the same unit, it is written once. @example formatPartOf(4.61 * 2 ** 30, 80 *
+ * 2 ** 30, formatBytes) // "4.61 of 80 GiB"
+ */
 export function formatPartOf(bytes: number, wholeBytes: number, size: SizeFormat): string {
   const [part, whole] = [size(bytes), size(wholeBytes)];
   const unit = /(?<= )\w+$/.exec(whole)?.[0];

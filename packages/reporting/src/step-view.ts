@@ -5,7 +5,7 @@ import { describeMaker, describeShape } from "./describe-held.js";
 import { categoryBands } from "./memory-bands.js";
 import { sampleBands } from "./sample-bands.js";
 
-/** Memory of one step, with few enough columns to draw. */
+/** Memory of one step, reduced to few enough columns to draw. */
 export interface StepView {
   readonly peakBytes: number;
   /** For each category that occurs: bytes by column. */
@@ -44,7 +44,7 @@ export interface LargestRow {
 
 /** Enough columns to show the shape of a step. */
 const columns = 60;
-/** Number of the largest rows, and of the storages that are searched for them. */
+/** Number of rows with the largest storages, and of the storages that are searched for them. */
 const largestShown = 4;
 const largestRead = 1000;
 

@@ -9,13 +9,13 @@ export interface StorageLife {
   readonly bytes: number;
   /** At allocation. It may change later. */
   readonly category: CategoryName;
-  /** The op that allocates it, or the op after the JavaScript code that does. */
+  /** The op that allocates it, or the op after the JavaScript code that allocates it. */
   readonly bornAt: number;
   /** True if that op allocates it. */
   readonly isMade: boolean;
   /** The last op that reads or writes it, or -1. */
   readonly lastOp: number;
-  /** The op after it is freed. If it is freed at the end of the trace or never: the number of ops. */
+  /** The next op after it is freed. It is the number of ops if it is freed at the end of the trace, or never. */
   readonly freedBefore: number;
   /** Fully qualified name of the module that it belongs to, or undefined if there is none. */
   readonly module: string | undefined;
@@ -25,7 +25,7 @@ export interface StorageLife {
 
 /** Options of {@link storageLives}. */
 export interface StorageLivesOptions {
-  /** First op of the range in which they live, at least in part. */
+  /** First op of the range. Storages that live in a part of the range are included. */
   readonly from: number;
   /** End of the range (exclusive). */
   readonly to: number;

@@ -21,7 +21,8 @@ export interface SizeOutcome {
   /** The parts of the peak that are constant, grow linearly, and grow quadratically. */
   readonly byGrowth: readonly [constant: number, line: number, square: number];
   /**
-   * For `longest`: the search ended at its own limit, so larger sizes may fit. Left out if the next size does not fit.
+   * True for `longest` if the search ended at its own limit, so that larger sizes may fit. Left out if the next size
+   * does not fit.
    */
   readonly isSearchLimit?: true;
 }
@@ -30,11 +31,11 @@ export interface SizeOutcome {
 export interface SummarizeExtrapolationOptions {
   /** Sizes of the runs, if they cannot be read from tensors. */
   readonly sizes?: readonly number[] | undefined;
-  /** Sizes to predict. Left out: twice, four and eight times the largest recorded. */
+  /** Sizes to predict. By default two, four and eight times the largest recorded size. */
   readonly at?: readonly number[] | undefined;
   /** Memory that the step has to fit in. */
   readonly memoryBytes?: number | undefined;
-  /** How many of the largest storages to list at the largest size reported (5 by default). */
+  /** How many of the largest storages to list, at the largest reported size (5 by default). */
   readonly limit?: number | undefined;
 }
 

@@ -20,12 +20,12 @@ export interface GraphSummary extends CompiledPass {
   /** Number of nodes that compute. */
   readonly nodes: number;
   /**
-   * Memory before its first node: arguments and constants, and for a backward graph everything that stays alive
-   * throughout.
+   * Memory before its first node: arguments and constants, and, for a backward graph, everything that stays alive
+   * during the whole graph.
    */
   readonly givenBytes: number;
   readonly peakBytes: number;
-  /** The node after whose allocations the peak is reached, or undefined if it is at the start. */
+  /** The node whose allocations reach the peak, or undefined if the peak is at the start. */
   readonly peakNode: string | undefined;
 }
 

@@ -18,7 +18,7 @@ import { RematError, type Trace, traceNotes } from "@remat/trace";
 
 /** Memory in use over a run, by category and allocation site. */
 export interface MemorySummary {
-  /** The summarized trace: the trace given, or the simulated run of one rank. */
+  /** The summarized trace: the given trace, or the simulated run of one rank. */
   readonly trace: Trace;
   readonly tracker: MemTracker | FSDPMemTracker;
   /** The requested moment. */
@@ -29,7 +29,10 @@ export interface MemorySummary {
   readonly timeline: MemoryTimeline;
   readonly notes: readonly string[];
   readonly simulation: FsdpSimulation | undefined;
-  /** Memory that PyTorch's caching allocator reserves, if requested or if the trace was recorded from one. */
+  /**
+   * Memory that PyTorch's caching allocator reserves. Defined if it was requested, or if the trace comes from such an
+   * allocator.
+   */
   readonly reserved: ReservedMemory | undefined;
   /** Measured memory of the same step, for comparison. */
   readonly measured: MeasuredMemory | undefined;
@@ -45,17 +48,17 @@ export interface MeasuredMemory {
 
 /** Options of {@link summarizeMemory}. */
 export interface SummarizeMemoryOptions {
-  /** The moment to explain. Left out: the peak. */
+  /** The moment to explain. By default the peak. */
   readonly at?: "peak" | MomentPlace | undefined;
   /** How many storages to list (10 by default). */
   readonly limit?: number | undefined;
-  /** One rank of this sharded run instead of the run itself. */
+  /** Summarizes one rank of this sharded run instead of the run itself. */
   readonly simulation?: FsdpSimulation | undefined;
-  /** Also simulate the memory that PyTorch's CUDA caching allocator reserves with these settings. */
+  /** If given, also simulates the memory that PyTorch's CUDA caching allocator reserves with these settings. */
   readonly allocator?: AllocatorSettings | undefined;
   /** An allocator snapshot of the same step, to be shown for comparison. */
   readonly snapshot?: Trace | undefined;
-  /** Accept a trace without a backward pass. */
+  /** True to accept a trace without a backward pass. */
   readonly forwardOnly?: boolean | undefined;
 }
 
@@ -98,15 +101,15 @@ export function summarizeMemory(trace: Trace, options: SummarizeMemoryOptions = 
   };
 }
 
-/** A run recorded under FSDP is tracked as such: around FSDP's hooks, with shards and unsharded weights. */
+/** Returns the tracker for a run. A run recorded under FSDP gets FSDP's tracker, with shards and unsharded weights. */
 function trackRun(trace: Trace, forwardOnly: boolean): MemTracker | FSDPMemTracker {
   const tracker = trackMemory(trace, { forwardOnly });
   return hasFsdpHooks(trace) ? new FSDPMemTracker({ secondIteration: "reset" }).update(trace) : tracker;
 }
 
 /**
- * Settings of the allocator that the run was recorded with. Settings of newer PyTorch releases may have unknown
- * effects.
+ * Returns the settings of the allocator with which the run was recorded. Settings of newer PyTorch releases may have
+ * unknown effects.
  */
 function settingsOf({ header }: Trace): { settings?: AllocatorSettings; notes?: readonly string[] } | undefined {
   if (header.allocator === undefined) return undefined;

@@ -15,8 +15,8 @@ export interface PlanPoint {
   readonly bytesByCategory: Readonly<Record<string, number>>;
   readonly stepMs: number;
   /**
-   * Extra time as a fraction of the step with everything run once. It is 0 except for a plan that recomputes, and for
-   * the baseline if its gradients take more kernels.
+   * Extra time as a fraction of the step in which every op runs once. It is 0 for all points except a plan that
+   * recomputes, and a baseline whose gradients take more kernels.
    */
   readonly overhead: number;
 }
@@ -41,7 +41,7 @@ export interface FreedStorage {
   readonly opName: string;
   /** Fully qualified name of the module that allocates it, or undefined if none does. */
   readonly module: string | undefined;
-  /** How often it is recomputed. */
+  /** How many times it is recomputed. */
   readonly runs: number;
   /** Time of all its recomputations in milliseconds. */
   readonly ms: number;
@@ -69,14 +69,14 @@ export interface PlanSummary {
   readonly trace: Trace;
   /** The device or method used to estimate op times, in words. */
   readonly pricedFor: string | undefined;
-  /** In the order of their names. Early release only if known. */
+  /** The trade-offs, in the order of {@link PlanPoint.name}. Early release is included only if known. */
   readonly points: readonly PlanPoint[];
   /**
-   * Bytes that other devices use, as recorded, at the trace device's peak. They are not planned and not part of any
-   * point. By device.
+   * Bytes that other devices use at the peak of the trace's device, as recorded, by device. They are not planned and
+   * not part of any point.
    */
   readonly elsewhere: ReadonlyMap<string, number>;
-  /** All recomputation, and the same by module, cut to the first `depth` name components. */
+  /** Total recomputation, and recomputation by module. Names of modules are cut to the first `depth` components. */
   readonly recomputed: Recomputed;
   readonly byModule: readonly Recomputed[];
   readonly byKernel: readonly Recomputed[];
@@ -92,7 +92,8 @@ export interface SummarizePlanOptions {
   /** The plan in which every op runs once and everything is freed after its last use. */
   readonly unrecomputed: Plan;
   /**
-   * The step with tfjs's own gradients, if the plan was made for different ones. Left out: the trace itself has them.
+   * The step with TensorFlow.js's own gradients, if the plan was made for other gradients. Left out if the trace itself
+   * has them.
    */
   readonly stock?: Trace | undefined;
   /**
@@ -101,15 +102,15 @@ export interface SummarizePlanOptions {
    */
   readonly earlyRelease?: Pick<PlanPoint, "peakBytes" | "bytesByCategory"> | undefined;
   readonly pricedFor?: string;
-  /** Modules are shown up to this many name components, not counting numbers (2 by default). */
+  /** Maximum number of name components of modules, not counting numbers (2 by default). */
   readonly depth?: number;
-  /** How many of the freed storages to list (10 by default). */
+  /** How many freed storages to list (10 by default). */
   readonly limit?: number;
 }
 
 /**
- * Summarizes the effect of a plan on its training step: memory at the peak by category compared with the recorded step
- * and with a plan without recomputation, the time it takes, and the recomputation by module, kernel and storage.
+ * Summarizes the effect of a plan on its training step. It compares memory at the peak by category, and time, with the
+ * recorded step and with a plan without recomputation. It also lists the recomputation by module, kernel and storage.
  *
  * @throws RematError `PLAN_MISMATCH` if the plan belongs to another trace; the message names the first op that differs
  * @example
@@ -186,7 +187,7 @@ interface Freeing {
   neededByOp: number;
 }
 
-/** For each step: the op whose first run comes next, which is what the recomputation is for. */
+/** Returns, for each step, the op whose first run comes next. Recomputation in that step is for this op. */
 function readersOf({ steps, ops }: Plan): Int32Array {
   const readers = new Int32Array(steps.length);
   let next = ops.length;
@@ -283,8 +284,8 @@ class Tally {
 }
 
 /**
- * The first `depth` components of a name. A number counts together with the component before it: `net.layers.0` has
- * two.
+ * Returns the first `depth` components of a name. A number counts together with the component before it, so
+ * `net.layers.0` has two components.
  */
 function firstNames(fqn: string, depth: number): string {
   const components = fqn.split(".");

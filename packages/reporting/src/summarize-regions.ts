@@ -8,7 +8,7 @@ import {
 } from "@remat/memory/regions";
 import { type StorageIndex, type Trace, traceNotes } from "@remat/trace";
 
-/** Why a checkpointed region keeps more memory than necessary. */
+/** The reason why a checkpointed region keeps more memory than necessary. */
 export type RegionCause = Exclude<KeptCause, "result" | "policy"> | RegionFlaw;
 
 /** Memory that regions keep for the same reason at the same place, for example in each layer of a model. */
@@ -21,13 +21,13 @@ export interface RegionExcess {
   readonly maker: string | undefined;
   readonly makerLine: string | undefined;
   /**
-   * For `savedOutside`: what saved it. For `readOutside`: the op that read it, or undefined if the program read its
-   * values.
+   * For `savedOutside`, the op or region that saved it. For `readOutside`, the op that read it, or undefined if the
+   * program read its values.
    */
   readonly saver: string | undefined;
 }
 
-/** Memory that checkpointed regions keep after they end, and why. */
+/** Memory that checkpointed regions keep after they end, with the reasons. */
 export interface RegionsSummary {
   readonly model: string;
   readonly framework: string;
@@ -36,8 +36,8 @@ export interface RegionsSummary {
   /** Total that regions keep after they end. Memory of nested regions counts once. */
   readonly heldBytes: number;
   /**
-   * The part that no backward pass needs there, and anything else that regions keep or recompute unnecessarily. The
-   * largest first.
+   * The part of that memory that no backward pass needs, and anything else that regions keep or recompute
+   * unnecessarily. The largest come first.
    */
   readonly excesses: readonly RegionExcess[];
   readonly notes: readonly string[];

@@ -16,7 +16,7 @@ import { savedOnce } from "./saved-once.js";
 /** Shares of a module's memory for which {@link ModuleSacSummary.recomputeShare} gives the cost. */
 export const freedShares: readonly number[] = [0.25, 0.5, 0.75, 1];
 
-/** How much memory one module could free, and what that would cost. */
+/** The memory that one module could free, and the cost of freeing it. */
 export interface ModuleSacSummary {
   /** Fully qualified name. */
   readonly fqn: string;
@@ -35,8 +35,8 @@ export interface ModuleSacSummary {
    */
   readonly heldBytes: number | undefined;
   /**
-   * The part of them that autograd saves for the backward pass. With `asPytorch` a storage counts once for each op that
-   * has it as its result, otherwise once.
+   * The part of `memoryBytes` that autograd saves for the backward pass. A storage counts once. With `asPytorch`, it
+   * counts once for each op that has it as its result.
    */
   readonly savedBytes: number;
   /** Time of the ops counted here: one forward pass of the last call. */
@@ -46,8 +46,8 @@ export interface ModuleSacSummary {
   /** Backward time over all calls and all ops of the trace. */
   readonly backwardMs: number;
   /**
-   * For each of {@link freedShares}: the least recomputation along the greedy order that frees that share of the
-   * memory, relative to `runtimeMs`.
+   * For each of {@link freedShares}, the least recomputation along the greedy order that frees that share of the
+   * memory. It is relative to `runtimeMs`.
    */
   readonly recomputeShare: readonly number[];
   readonly stats: SACStats;
@@ -64,7 +64,7 @@ export interface SacSummary {
   readonly pricedFor: string | undefined;
   /** Maximum depth of the modules below. Infinity for all. */
   readonly maxDepth: number;
-  /** True if groups and errors are PyTorch's: see `asPytorch` of `@remat/sac-core`. */
+  /** True if groups and errors are the same as in PyTorch. See `asPytorch` of `@remat/sac-core`. */
   readonly asPytorch: boolean;
   readonly opCount: number;
   readonly times: StepTimes;
@@ -76,11 +76,14 @@ export interface SacSummary {
 export interface SummarizeSacOptions extends SACStatsOptions, GainOptions {
   /** Modules deeper than this are left out (2 by default). */
   readonly depth?: number | undefined;
-  /** Only this module, at any depth. */
+  /** Includes only this module, at any depth. */
   readonly module?: string | undefined;
-  /** Pieces to fit to each trade-off curve (2 by default). */
+  /** Number of pieces to fit to each trade-off curve (2 by default). */
   readonly nSegments?: number | undefined;
-  /** Statistics and orders of this trace by module if already computed, as in `SACEstimator`. Left out: computed. */
+  /**
+   * Statistics and orders of this trace by module, if they are already computed, as in `SACEstimator`. By default they
+   * are computed.
+   */
   readonly estimates?: {
     readonly sacModStats: ReadonlyMap<string, SACStats>;
     readonly sacModGreedyOrderMeta: ReadonlyMap<string, SACGreedyOrderMeta>;
@@ -90,7 +93,7 @@ export interface SummarizeSacOptions extends SACStatsOptions, GainOptions {
 }
 
 /**
- * Computes how much memory each module of a trace with op times could free, and what recomputing that would cost.
+ * Computes how much memory each module of a trace with op times could free, and how long recomputing it would take.
  *
  * @throws RematError `MODULE_UNKNOWN` if a module does not exist or has no children; the message names similar ones
  * @example
@@ -151,7 +154,10 @@ function sumBytes({ memoryBytes }: SACStats, places: Iterable<number>): number {
   return sum;
 }
 
-/** Recomputation relative to the forward time at the first point of the curve that frees `share` of the memory. */
+/**
+ * Returns the recomputation, relative to the forward time, at the first point of the curve that frees `share` of the
+ * memory.
+ */
 function recomputeShare(
   { tradeoffCurve: { discardedMemory, recomputationTime } }: SACTradeOffStats,
   share: number,
@@ -171,7 +177,7 @@ function callsByModule(trace: Trace): Map<string, { count: number; kind: string 
   return calls;
 }
 
-/** For each name: position of a module's first call, so that a module comes before its submodules. */
+/** Returns, for each name, the position of the module's first call. A module thus comes before its submodules. */
 function executionOrder(trace: Trace): Map<string, number> {
   const place = new Map<string, number>();
   for (let call = 0; call < trace.calls.count; call++) {

@@ -23,7 +23,7 @@ export interface EnvironmentOptions {
   readonly madeBy?: string | undefined;
   /** The file or model that it was made from. */
   readonly source?: string | undefined;
-  /** How plans were searched for. */
+  /** The method and settings with which plans were searched for. */
   readonly planning?: string | undefined;
 }
 
@@ -35,8 +35,8 @@ const sourceTexts: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the facts that a reader needs to judge a run's numbers: what ran, on which device, how times and sizes were
- * obtained.
+ * Returns the facts that a reader needs to judge a run's numbers: what ran, on which device, and how times and sizes
+ * were obtained.
  *
  * @example
  * for (const { title, facts } of viewEnvironment(trace, { pricedFor: deviceSpec("a100") })) console.log(title, facts);

@@ -6,13 +6,16 @@ import { categoryStack } from "./category-colours.js";
 
 /** A recommended plan. */
 export interface RecommendedPlan {
-  /** Allowed extra time as a fraction of the plain step's: 0, 0.05, 0.2. */
+  /** Allowed extra time as a fraction of the unmodified step's time: 0, 0.05 or 0.2. */
   readonly allowedOverhead: number;
   readonly peakBytes: number;
   readonly stepMs: number;
   /** Actual extra time as a fraction of running every op once. */
   readonly overhead: number;
-  /** Optimality gap: how much cheaper a plan within the same bytes could be at most, as a fraction of its cost. */
+  /**
+   * Optimality gap: an upper bound on how much cheaper another plan within the same bytes could be, as a fraction of
+   * this plan's cost.
+   */
   readonly gap: number | undefined;
 }
 
@@ -46,15 +49,15 @@ export interface ReportSummary {
   readonly steps: number;
   /** Time of all steps together. */
   readonly stepMs: number;
-  /** By phase, for phases in which ops ran. */
+  /** Time and number of ops by phase, for phases in which ops ran. */
   readonly phases: readonly { readonly phase: PhaseName; readonly ms: number; readonly ops: number }[];
   /** Candidates of the outermost module, the best first. */
   readonly recomputeFirst: readonly RecomputeCandidate[];
 }
 
 /**
- * Returns the summary of a run: the peak by category and the storages alive then, time by phase, and what to recompute
- * first.
+ * Returns the summary of a run: the peak by category, the storages that are alive at the peak, time by phase, and what
+ * to recompute first.
  *
  * @example
  * const { peak, recomputeFirst } = viewSummary(trace);
@@ -88,7 +91,8 @@ export function viewSummary(trace: Trace, options: { readonly limit?: number } =
 }
 
 /**
- * Takes the best ops of the greedy order of the module with the most ops, with ops of one kind in one module combined.
+ * Returns the first ops in the greedy order of the module with the most ops. Ops of one kind in one module are
+ * combined.
  */
 function candidatesOf(trace: Trace, limit: number): readonly RecomputeCandidate[] {
   let whole: SACStats | undefined;

@@ -49,7 +49,7 @@ function documentOf({ title, columns, rows }: ViewTable): OutputDocument {
   };
 }
 
-/** JSON has no NaN or infinity. They become null. */
+/** Replaces NaN and infinity by null, because JSON has neither. */
 function plain(cell: Cell): Cell {
   return typeof cell === "number" && !Number.isFinite(cell) ? null : (cell ?? null);
 }
@@ -59,7 +59,7 @@ function textOf(cell: Cell): string {
   return inert(String(cell));
 }
 
-/** Names from a third-party trace can contain anything, including line breaks. */
+/** Makes a text safe. Names from a third-party trace can contain anything, including line breaks. */
 function inert(text: string): string {
   return text.replace(/\p{Cc}+/gu, " ");
 }

@@ -19,8 +19,8 @@ export interface TradeOffView {
   readonly runtimeMs: number;
   readonly points: readonly TradeOffPoint[];
   /**
-   * The points moved to the memory of their left neighbours, which the pieces are fitted to. Steps have their corners
-   * there.
+   * The points, moved to the memory of their left neighbours. The pieces are fitted to these points. They are the
+   * corners of the steps.
    */
   readonly shifted: readonly TradeOffPoint[];
   readonly pieces: readonly TradeOffPiece[];
@@ -33,8 +33,8 @@ const delta = 0.01;
 
 /**
  * Returns a trade-off curve as points and fitted pieces, with freed memory counted from 0. A curve with more than
- * `limit` points (2000 by default) is thinned to the points that are furthest from the line between their neighbours in
- * each stretch.
+ * `limit` points (2000 by default) is thinned. Each stretch keeps the point that is furthest from the line between its
+ * neighbours.
  *
  * @example
  * const view = viewTradeOff(tradeOff(stats, greedyOrder(stats)));
@@ -85,7 +85,7 @@ function thin(points: readonly TradeOffPoint[], limit: number): readonly TradeOf
   return kept;
 }
 
-/** The decisions of a policy about an op. For the last two there is no choice. */
+/** The possible decisions of a policy about an op. The last two are for ops without a choice. */
 export const OpFate = { stored: 0, recomputed: 1, alwaysStored: 2, alwaysRecomputed: 3 } as const;
 /** Name of a fate of {@link OpFate}. */
 export type OpFateName = keyof typeof OpFate;

@@ -8,20 +8,20 @@ export interface WhatIfStep extends StepMemory {
   /** Undefined if unknown. */
   readonly stepMs: number | undefined;
   readonly device: DeviceToFit;
-  /** Why it uses more memory although less was expected. */
+  /** The reason why the step uses more memory although less was expected. */
   readonly reason?: string | undefined;
 }
 
-/** A hypothetical change: the verdict on the changed step, or why there is none. */
+/** A hypothetical change: the verdict on the changed step, or the reason why there is none. */
 export interface WhatIfRow {
-  /** The change from the step as it is. */
+  /** The change to the current step. */
   readonly question: string;
   /**
-   * The verdict in one line: peak, whether it fits, time, and why it uses more memory than expected. If the change was
-   * rejected: the reason and what to do.
+   * The verdict in one line: the peak, whether it fits, the time, and the reason if it uses more memory than expected.
+   * If the change was rejected, the reason and what to do.
    */
   readonly answer: string;
-  /** If answered: only the reason for using more memory. */
+  /** For an answered question, only the reason for using more memory. */
   readonly reason?: string | undefined;
   /** Undefined if the change was rejected. */
   readonly peakBytes: number | undefined;

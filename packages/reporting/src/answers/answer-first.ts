@@ -17,7 +17,7 @@ import type { RecommendedPlan } from "../view-summary.js";
 export interface Answer {
   readonly about: "fit" | "holders" | "free" | "next" | "outcome";
   readonly question: string;
-  /** A short answer, or empty if it cannot be put in a few words. */
+  /** A short answer. Empty if a few words are not enough. */
   readonly answer: string;
   /** Reasons for the answer, one sentence each. */
   readonly reasons: readonly string[];
@@ -33,11 +33,11 @@ export interface AnswerFirstOptions {
   readonly verdict: Verdict | undefined;
   /** Memory in use at the peak as a tree, or undefined if the trace does not record when storages are freed. */
   readonly tree: HeldTree | undefined;
-  /** Memory at the peak that is no longer needed, or undefined if the trace does not record that. */
+  /** Memory at the peak that is no longer needed, or undefined if the trace does not record when storages are freed. */
   readonly idle: IdleMemory | undefined;
   /** Plans that were found, by how much extra time they may take. */
   readonly plans?: readonly RecommendedPlan[] | undefined;
-  /** Unit of all sizes. Left out: a suitable unit for each. */
+  /** Unit of all sizes. By default a suitable unit for each size. */
   readonly units?: SizeUnit;
 }
 
@@ -46,7 +46,7 @@ const partsTold = 3;
 
 /**
  * Returns the answers to the questions that users ask first: does it fit, what uses the memory, what can be saved with
- * no slowdown, what to run next.
+ * no slowdown, and what to run next.
  *
  * @example
  * answerFirst(trace, { verdict, tree, idle })[0]; // { question: "Does it fit?", answer: "Yes, with 48.06 GiB to spare", … }
@@ -137,7 +137,7 @@ function answerHolders({ verdict, tree, units }: AnswerFirstOptions): Answer {
   };
 }
 
-/** The largest parts of the categories, by bytes: groups and single storages. */
+/** Returns the largest parts of the categories, by bytes. A part is a group or a single storage. */
 function largestParts(tree: HeldTree): readonly HeldRow[] {
   return tree.roots
     .flatMap((root) => tree.groups[root].parts.map((part) => heldRow(tree, part, 1, root)))

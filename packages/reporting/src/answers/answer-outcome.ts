@@ -15,7 +15,7 @@ export interface StepOutcome {
   readonly bytesByCategory?: Readonly<Partial<Record<CategoryName, number>>> | undefined;
   /** Peak of the unchanged step. Left out if unknown. */
   readonly beforeBytes?: number | undefined;
-  /** Extra time as a fraction of the unchanged step's. Left out if unknown. */
+  /** Extra time as a fraction of the unchanged step's time. Left out if unknown. */
   readonly overhead?: number | undefined;
   /** Memory of the device that the step has to fit on. Left out if unknown. */
   readonly deviceMemoryBytes?: number | undefined;
@@ -23,7 +23,7 @@ export interface StepOutcome {
   readonly reasons?: readonly string[];
 }
 
-/** Returns the step's new peak memory, how much that saves, whether it fits, and what it costs in time. */
+/** Returns the step's new peak memory, the memory saved, whether the step fits, and the extra time. */
 export function answerOutcome(outcome: StepOutcome, units?: SizeUnit): Answer {
   const { question, peakBytes, beforeBytes, overhead, deviceMemoryBytes, bytesByCategory = {}, reasons = [] } = outcome;
   const size = sizeFormat(units);
@@ -63,8 +63,8 @@ const questionsAsRecorded: Readonly<Partial<Record<Answer["about"], string>>> = 
 };
 
 /**
- * Puts the outcomes of a change first, with the command to run. The answers about the unchanged step follow and are
- * marked as such.
+ * Puts the outcomes of a change first, with the command to run. The answers about the unchanged step follow, with
+ * questions that say so.
  */
 export function leadWith(outcomes: readonly Answer[], answers: readonly Answer[]): readonly Answer[] {
   if (outcomes.length === 0) return answers;
@@ -84,7 +84,7 @@ export interface PlanOutcome {
   readonly plan: Plan;
   /** The step's memory under the plan. Left out if the trace is not available. */
   readonly memory?: PlanMemory;
-  /** Peak of the step without the plan. Left out: as stated in the plan. */
+  /** Peak of the step without the plan. By default the peak stated in the plan. */
   readonly beforeBytes?: number | undefined;
   /** Part of the peak that the plan's steps do not list. Left out if not computed. */
   readonly unlistedBytes?: number | undefined;
@@ -92,7 +92,7 @@ export interface PlanOutcome {
   readonly deviceMemoryBytes?: number | undefined;
   /** The device with that memory, if it is not stated elsewhere. */
   readonly device?: DeviceToFit | undefined;
-  /** If the run is not the one that the plan was made for: the difference. */
+  /** The difference, if the run is not the one that the plan was made for. */
   readonly mismatch?: string | undefined;
 }
 
@@ -145,8 +145,8 @@ export function answerPlan(
 }
 
 /**
- * How to apply a plan if only the plan file is available. A plan names its model but not its file, so the command has a
- * placeholder for that.
+ * How to apply a plan if only the plan file is available. A plan names its model but not the model's file, so the
+ * command has a placeholder for that file.
  */
 export interface PlanCommand {
   /** The command, with the placeholder in it. */

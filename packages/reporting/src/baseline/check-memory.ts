@@ -1,7 +1,8 @@
 import type { BaselineStep, MemoryBaseline } from "./memory-baseline.js";
 
 /**
- * How much a peak may grow: by a share of the baseline's, by a number of bytes, or up to an absolute limit in bytes.
+ * How much a peak may grow: by a share of the baseline's peak, by a number of bytes, or up to an absolute limit in
+ * bytes.
  */
 export type PeakLimit =
   | { readonly kind: "share"; readonly share: number }
@@ -33,17 +34,17 @@ export interface CheckedStep {
 /** Result of a check of steps against a baseline. */
 export interface MemoryCheck {
   readonly steps: readonly CheckedStep[];
-  /** Steps asked for that are not in the baseline. */
+  /** Requested steps that are not in the baseline. */
   readonly unknown: readonly string[];
-  /** Steps whose settings differ from the baseline's, such as another batch size. */
+  /** Steps with settings that differ from the baseline, such as another batch size. */
   readonly other: readonly { readonly name: string; readonly before: string; readonly after: string }[];
   /** True if all steps pass and no step is unknown or has other settings. */
   readonly passes: boolean;
 }
 
 /**
- * Compares steps with a baseline: which exceed their limit, and in which categories and modules. A step fails if the
- * baseline does not have it, or has it with other settings.
+ * Compares steps with a baseline. Returns the steps that exceed their limit, with the categories and modules that
+ * changed. A step also fails if the baseline does not have it, or has it with other settings.
  *
  * @example
  * checkMemory({ "./model.js": baselineStep(trace) }, readMemoryBaseline(text), { kind: "share", share: 0.02 }).passes;
@@ -96,7 +97,7 @@ function changes(
     .sort((a, b) => growth(b) - growth(a));
 }
 
-/** Drops a module if a module inside it changed as much, which explains the change. */
+/** Drops a module if a module inside it changed by the same amount, since that explains the change. */
 function innermost(changed: readonly ChangedPart[]): readonly ChangedPart[] {
   return changed.filter(
     (part) => !changed.some((inner) => inner.name.startsWith(`${part.name}.`) && growth(inner) === growth(part)),
@@ -105,7 +106,7 @@ function innermost(changed: readonly ChangedPart[]): readonly ChangedPart[] {
 
 const growth = ({ beforeBytes, afterBytes }: ChangedPart): number => afterBytes - beforeBytes;
 
-/** A module may be named like a property that every object has, such as "constructor". */
+/** Returns an own property. A module may have the name of a property that every object has, such as "constructor". */
 function own(bytes: Readonly<Record<string, number>>, name: string): number {
   return Object.hasOwn(bytes, name) ? (bytes[name] as number) : 0;
 }

@@ -80,7 +80,7 @@ function checkStep(where: string, value: unknown): void {
 
 const isBytes = (bytes: unknown): boolean => Number.isSafeInteger(bytes) && (bytes as number) >= 0;
 
-/** Returns whether a text is JSON of the settings that tell one step from another. */
+/** Returns whether a text is JSON of the settings that distinguish steps. */
 function isSettings(step: string): boolean {
   try {
     return isRecord(parseJsonText(step));

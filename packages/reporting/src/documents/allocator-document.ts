@@ -12,7 +12,7 @@ export interface AllocatorSummary {
   readonly storages?: readonly StoragesOfSize[] | undefined;
 }
 
-/** Tables list at most this many sizes. Spreadsheets get all. */
+/** Tables list at most this many sizes. Records for spreadsheets contain all sizes. */
 const sizesTold = 12;
 
 const againstFragments = {
@@ -20,7 +20,7 @@ const againstFragments = {
   cuda: "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, so that the driver joins the pieces.",
 } as const;
 
-/** Explains why an allocator ran out of memory and suggests a remedy, with the command to run if there is one. */
+/** Explains why an allocator ran out of memory, and suggests a remedy. If there is a command to run, it is included. */
 export function allocatorFacts(
   { log, verdict }: AllocatorSummary,
   { units, command }: { readonly units?: SizeUnit; readonly command?: string | undefined } = {},
@@ -43,8 +43,8 @@ export function allocatorFacts(
 }
 
 /**
- * Returns a report on an allocator's log: its chunks by size and bin, and the storages that they match if a trace is
- * available. The records have one row for each size.
+ * Returns a report on an allocator's log: its chunks by size and bin, and, if a trace is available, the storages that
+ * they match. The records have one row for each size.
  */
 export function allocatorDocument({ log, verdict, storages }: AllocatorSummary, units?: SizeUnit): OutputDocument {
   const size = sizeFormat(units);

@@ -5,8 +5,8 @@ import type { OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 
 /**
- * Returns the result of a check against a baseline: a row for each step, and for steps that exceed their limit the
- * parts that grew. The records are the same rows in bytes.
+ * Returns the result of a check against a baseline: a row for each step, and the parts that grew for steps that exceed
+ * their limit. The records are the same rows in bytes.
  */
 export function checkDocument(
   check: MemoryCheck,
@@ -93,7 +93,7 @@ function describeDifference({ beforeBytes, afterBytes }: CheckedStep): string {
   return `${share < 0 ? "−" : "+"}${formatPercent(Math.abs(share))}`;
 }
 
-/** The settings that differ. */
+/** Describes the settings that differ. */
 function describeOther(before: string, after: string): string {
   const [was, is] = [before, after].map((text) => JSON.parse(text) as Readonly<Record<string, unknown>>);
   return [...new Set([...Object.keys(was), ...Object.keys(is)])]

@@ -21,7 +21,7 @@ export interface CheckpointsUnit {
   readonly saved: readonly string[];
   /** Ranges of its ops that are recomputed on their own, or empty if the whole module is recomputed. */
   readonly parts: readonly (readonly [begin: number, end: number, kept?: readonly number[]])[];
-  /** For each part: the module of its first op and of its last. Left out if unknown. */
+  /** For each part, the module of its first op and the module of its last op. Left out if unknown. */
   readonly places?: readonly (readonly [from: string, to: string])[] | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface CheckpointsSummary {
   /** The device or method used to estimate op times, in words. */
   readonly pricedFor: string;
   readonly stepMs: number;
-  /** How much of the host's time these times include. */
+  /** How much of the host's time is part of the op times. */
   readonly host: HostShare;
   readonly budgetBytes: number | undefined;
   /** The step without checkpointing. */

@@ -10,7 +10,7 @@ export interface CompiledPlanPoint {
   readonly savedBytes: number;
   readonly peakBytes: number;
   readonly stepMs: number;
-  /** Extra time as a fraction of the baseline's. */
+  /** Extra time as a fraction of the baseline's time. */
   readonly overhead: number;
 }
 

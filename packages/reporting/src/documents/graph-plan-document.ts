@@ -8,7 +8,7 @@ export interface GraphPlanSummary {
   readonly name: string;
   readonly nodes: readonly { readonly name: string; readonly bytes: number; readonly cost: number }[];
   readonly edgeCount: number;
-  /** Running every node once in the given order. */
+  /** Peak and cost of running every node once in the given order. */
   readonly inOrder: { readonly peakBytes: number; readonly cost: number };
   readonly budgetBytes: number;
   readonly order: "fixed" | "free";
@@ -26,11 +26,11 @@ export interface GraphPlanSummary {
 
 /** Options of a report on a schedule. */
 export interface GraphPlanDocumentOptions {
-  /** How many of the recomputed nodes to list (10 by default). */
+  /** How many recomputed nodes to list (10 by default). */
   readonly limit?: number;
   /** Notes, as sentences. */
   readonly notes?: readonly string[];
-  /** Unit of all sizes. Left out: a suitable unit for each. */
+  /** Unit of all sizes. By default a suitable unit for each size. */
   readonly units?: SizeUnit;
 }
 
@@ -163,7 +163,7 @@ function offloadedParts({ nodes, sequence }: GraphPlanSummary, size: SizeFormat)
   ];
 }
 
-/** Costs in graph files have no unit. */
+/** Formats a cost. Costs in graph files have no unit. */
 function formatCost(cost: number): string {
   return Number.isInteger(cost) ? String(cost) : String(Number(cost.toPrecision(6)));
 }

@@ -2,7 +2,7 @@ import type { UnmetBudget } from "@remat/memory";
 import type { OutputDocument } from "../formats/output-document.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
 
-/** Why a step's or a graph's budget cannot be met. */
+/** The reason why the budget of a step or a graph cannot be met. */
 export interface InfeasibleBudget extends UnmetBudget {
   readonly name: string;
   readonly budgetBytes: number;
@@ -11,7 +11,7 @@ export interface InfeasibleBudget extends UnmetBudget {
 }
 
 /**
- * Explains why a budget cannot be met: the smallest budget that can be, the memory that no plan can avoid, and the op
+ * Explains why a budget cannot be met: the smallest budget that works, the memory that no plan can avoid, and the op
  * that is the bottleneck.
  *
  * @example
@@ -62,7 +62,7 @@ function bindingRows({ heldBytes, waitingBytes, inputs, outputs }: InfeasibleBud
   ];
 }
 
-/** Words of the records that the table for people says otherwise. */
+/** Names that differ between the records and the table for people. */
 const labels: Readonly<Record<string, string>> = {
   "held all the time": "always live",
   "waits for later": "needed later",
@@ -72,7 +72,7 @@ const labels: Readonly<Record<string, string>> = {
 
 const listed = 8;
 
-/** The first rows, with the rest summed up in one. */
+/** Returns the first rows, and one row with the sum of the others. */
 function withRest(rows: readonly BindingRow[]): BindingRow[] {
   if (rows.length <= listed + 1) return [...rows];
   const rest = rows.slice(listed);

@@ -71,8 +71,8 @@ export interface LeaksRow {
 }
 
 /**
- * Describes whether memory grows, how fast and until when. For a trace with few steps: the storages that they leave
- * behind.
+ * Describes whether memory grows, how fast and until when. For a trace with few steps, describes the storages that the
+ * steps leave behind.
  */
 export function leaksFacts({ growth, device, heldBytes, stepMs }: LeaksSummary, units?: SizeUnit): Facts {
   const size = sizeFormat(units);
@@ -196,7 +196,7 @@ export function leaksTable({ growth, framework }: Pick<LeaksSummary, "growth" | 
   };
 }
 
-/** Groups allocation sites by line, in the order of each line's first site, and sorts each group by op. */
+/** Groups allocation sites by line, and sorts each group by op. Lines are in the order of their first site. */
 function byLine(makers: readonly OutlivingStorages[]): readonly OutlivingStorages[] {
   const groups = new Map<string, OutlivingStorages[]>();
   for (const maker of makers) {

@@ -11,18 +11,21 @@ import { largestTable } from "./largest-table.js";
 
 /** Options of a memory report. */
 export interface MemoryDocumentOptions {
-  /** Unit of all sizes. Left out: a suitable unit for each, except that snapshots are in MiB as PyTorch prints them. */
+  /**
+   * Unit of all sizes. By default a suitable unit for each size, except that snapshots are in MiB as PyTorch prints
+   * them.
+   */
   readonly units?: SizeUnit;
   /** Modules of up to this many name components are shown (2 by default). */
   readonly depth?: number;
-  /** Also every module's snapshots by state, as PyTorch prints them. */
+  /** True to include every module's snapshots by state, as PyTorch prints them. */
   readonly snapshots?: boolean;
 }
 
 /**
- * Returns a memory report: memory at the moment by category, the largest storages with their allocation sites, the
- * modules. The records have one row for each listed storage that is alive. The JSON value has everything in bytes, with
- * the timeline.
+ * Returns a memory report: memory at a moment by category, the largest storages with their allocation sites, and the
+ * modules. The records have one row for each listed storage. The JSON value has everything in bytes, including the
+ * timeline.
  */
 export function memoryDocument(
   summary: MemorySummary,
@@ -54,7 +57,10 @@ function describeMemory(summary: MemorySummary, size: SizeFormat): readonly stri
   ];
 }
 
-/** Memory that PyTorch's allocator allocates and reserves, next to measured values if there are any. */
+/**
+ * Returns a table of the memory that PyTorch's allocator allocates and reserves, next to measured values if there are
+ * any.
+ */
 function reservedTable({ reserved, measured }: MemorySummary, size: SizeFormat): readonly DocumentPart[] {
   if (reserved === undefined) return [];
   const row = (name: string, field: keyof MeasuredMemory): string[] => [
@@ -111,7 +117,10 @@ function modulesOf(tracker: MemorySummary["tracker"], depth: number): readonly M
   return (tracker.modules() as readonly Module[]).filter(({ fqn }) => fqn.split(".").length <= depth);
 }
 
-/** Highest bytes on `device` over all passes of `module` in a state, or undefined if it was never in that state. */
+/**
+ * Returns the highest bytes on `device` over all passes of `module` in a state, or undefined if the module was never in
+ * that state.
+ */
 function peakIn(module: Module, state: string, device: string): number | undefined {
   const totals = (module.snapshots.get(state) ?? []).flatMap((call) =>
     call.filter((snapshot) => snapshot.device === device),
@@ -120,8 +129,8 @@ function peakIn(module: Module, state: string, device: string): number | undefin
 }
 
 /**
- * Peak memory of other devices, which affects neither the reported peak nor whether the step fits. The host counts only
- * if a plan offloads to it.
+ * Returns the peak memory of other devices. It affects neither the reported peak nor whether the step fits. The host
+ * counts only if a plan offloads to it.
  */
 function heldElsewhere({ tracker, moment, simulation }: MemorySummary, size: SizeFormat): readonly string[] {
   const isOffloaded = simulation?.plan.cpuOffload === true;

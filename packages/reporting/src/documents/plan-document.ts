@@ -12,11 +12,11 @@ import { frontRecords, frontTables, type PlanFront } from "./plan-front.js";
 export interface PlanDocumentOptions {
   /** Trade-offs between memory and time, shown after the plan. */
   readonly front?: PlanFront | undefined;
-  /** Additional sections, tables among them, shown before the plan's. */
+  /** Additional sections, which may contain tables, shown before the plan's own. */
   readonly sections?: readonly PlanSection[];
   /** Notes, as sentences. */
   readonly notes?: readonly string[];
-  /** Unit of all sizes. Left out: a suitable unit for each. */
+  /** Unit of all sizes. By default a suitable unit for each size. */
   readonly units?: SizeUnit;
   /**
    * True if the budget applies to the step's peak (the default). If false, it applies to the memory that modules store.
@@ -36,9 +36,9 @@ export interface PlanSection {
 }
 
 /**
- * Returns a report on a plan: memory and time next to the baseline's and those of a plan without recomputation, memory
- * at the peak by category, recomputation by module and by kernel, and the largest storages that are freed and
- * recomputed. The records have one row for each of these storages, or for each point of the front.
+ * Returns a report on a plan. It compares memory and time with the baseline and with a plan without recomputation. It
+ * also shows memory at the peak by category, recomputation by module and by kernel, and the largest storages that are
+ * freed and recomputed. The records have one row for each of these storages, or for each point of the front.
  *
  * @example
  * process.stdout.write(writeDocument(planDocument(summarizePlan(plan, trace, { unrecomputed })), "table"));
@@ -155,7 +155,7 @@ function frontParts(front: PlanFront, stockBytes: number, size: SizeFormat): Doc
   ];
 }
 
-/** How points are called in tables. */
+/** Names of points in tables. */
 const pointLabels: Readonly<Record<PlanPoint["name"], string>> = {
   stock: "baseline",
   "early release": "early release",

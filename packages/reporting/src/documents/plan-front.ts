@@ -5,7 +5,7 @@ import type { SizeFormat } from "../size-unit.js";
 
 /** One point of a front between memory and time. */
 export interface FrontPoint {
-  /** The budget that the search was given. */
+  /** The budget of the search. */
   readonly budgetBytes: number;
   readonly peakBytes: number;
   /** Milliseconds for a trace. For a graph, the unit of its file. */
@@ -16,7 +16,7 @@ export interface FrontPoint {
   readonly gap: number;
 }
 
-/** Trade-offs between memory and time, by falling budget, and the three that are worth looking at first. */
+/** Trade-offs between memory and time, by falling budget, and the three recommended ones. */
 export interface PlanFront {
   readonly points: readonly FrontPoint[];
   readonly recommended: {
@@ -33,7 +33,7 @@ const recommendedNames = {
 } as const;
 
 /**
- * Rows of the front's two tables.
+ * Returns the rows of the front's two tables.
  *
  * @internal
  */
@@ -61,7 +61,7 @@ export function frontTables(
 }
 
 /**
- * One row for each point. Recommended points have names.
+ * Returns one row for each point. Recommended points have names.
  *
  * @internal
  */

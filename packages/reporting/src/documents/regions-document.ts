@@ -5,8 +5,9 @@ import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import type { RegionCause, RegionExcess, RegionsSummary } from "../summarize-regions.js";
 
 /**
- * Returns a report on checkpointed regions: the memory that each keeps after it ends, the avoidable part of it, and
- * what keeps that alive. The records have one row for each storage that outlives its region, and for each flaw.
+ * Returns a report on checkpointed regions: the memory that each keeps after it ends, the avoidable part of that
+ * memory, and the reason why that part is kept alive. The records have one row for each storage that outlives its
+ * region, and for each flaw.
  */
 export function regionsDocument(
   summary: RegionsSummary,
@@ -94,7 +95,7 @@ function excessesTable({ excesses, framework, trace }: RegionsSummary, size: Siz
   };
 }
 
-/** Explains in a sentence why a region keeps more memory than necessary, and what to do. */
+/** Explains in a sentence why a region keeps more memory than necessary, and how to fix it. */
 function describeCause({ cause, saver }: Pick<RegionExcess, "cause" | "saver">, isTfjs: boolean): string {
   switch (cause) {
     case "savedForNothing":

@@ -13,13 +13,13 @@ import { sacSummaryJson } from "./sac-summary-json.js";
 
 /** Options of a SAC report. */
 export interface SacDocumentOptions {
-  /** Also the op and trade-off tables of every module, as PyTorch prints them. */
+  /** True to include the op and trade-off tables of every module, as PyTorch prints them. */
   readonly ops?: boolean | undefined;
-  /** Also the pieces fitted to each module's trade-off curve. */
+  /** True to include the pieces fitted to each module's trade-off curve. */
   readonly fit?: boolean | undefined;
-  /** How many modules to show, those with the most memory. Left out: all. */
+  /** How many modules to show, from those with the most memory. By default all. */
   readonly limit?: number | undefined;
-  /** Unit of all sizes. Left out: a suitable unit for each. */
+  /** Unit of all sizes. By default a suitable unit for each size. */
   readonly units?: SizeUnit | undefined;
 }
 

@@ -1,7 +1,7 @@
 import { writeCsv } from "@remat/trace/emit";
 import type { OutputFormat } from "./output-format.js";
 
-/** The records of a document as CSV, see {@link writeCsv}. */
+/** Writes the records of a document as CSV. See {@link writeCsv}. */
 export const csvFormat: OutputFormat = {
   name: "csv",
   title: "CSV",

@@ -1,7 +1,7 @@
 import { json, terminal } from "@remat/trace/emit";
 import type { OutputFormat } from "./output-format.js";
 
-/** The complete document, for programs. */
+/** Writes the complete document for programs, as JSON. */
 export const jsonFormat: OutputFormat = {
   name: "json",
   title: "JSON",

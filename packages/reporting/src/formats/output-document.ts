@@ -6,11 +6,11 @@ import type { Facts } from "../verdict/fact-lines.js";
  * when they are requested.
  */
 export interface OutputDocument {
-  /** For people, in reading order. */
+  /** Returns the content for people, in reading order. */
   parts(): readonly DocumentPart[];
-  /** For spreadsheets: one table of plain values, with one row for each subject of the document. */
+  /** Returns the content for spreadsheets: one table of plain values, with one row for each item of the document. */
   records(): DocumentRecords;
-  /** For programs: everything, as a JSON value. */
+  /** Returns the complete content for programs, as a JSON value. */
   value(): unknown;
   /** True if `value` contains lists too long to print one element per line. */
   readonly isLong?: boolean;
@@ -32,7 +32,7 @@ export interface TextPart {
   readonly lines: readonly string[];
 }
 
-/** Facts on one line, which is broken between two facts if it is too long. */
+/** Facts on one line. If the line is too long, it is broken between two facts. */
 export interface FactsPart extends Facts {
   readonly kind: "facts";
 }
@@ -46,15 +46,15 @@ export interface TablePart {
   readonly rows: readonly (readonly string[])[];
   /**
    * Priority of each column. If the table is too wide, the columns with the lowest priority are dropped first. The
-   * first column always stays. Left out: the last columns are dropped first.
+   * first column always stays. By default the last columns are dropped first.
    */
   readonly worth?: readonly number[];
   /**
-   * Headers of columns with long names, whose beginning may be cut off if the table is too wide. Left out: the first
-   * column's.
+   * Headers of columns with long names. The beginning of these names may be cut off if the table is too wide. By
+   * default the header of the first column.
    */
   readonly names?: readonly string[];
-  /** Header of the last column if that contains sentences, which may wrap onto several lines. */
+  /** Header of the last column, if that column contains sentences, which may wrap onto several lines. */
   readonly wraps?: string;
   /** A remark shown under the table. */
   readonly remark?: string | undefined;
@@ -66,6 +66,6 @@ export interface ListingPart {
   readonly title?: string;
   /** A line above it. */
   readonly caption?: string;
-  /** Returns the text with grids, or with columns separated by tabs. */
+  /** Returns the text with tables as grids, or with columns separated by tabs. */
   text(isGrid: boolean): string;
 }

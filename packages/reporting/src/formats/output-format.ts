@@ -3,7 +3,7 @@ import type { OutputDocument } from "./output-document.js";
 
 /** Settings for writing a document. */
 export interface OutputShape {
-  /** Characters per line in formats for people. Left out: unlimited. */
+  /** Characters per line in formats for people. By default unlimited. */
   readonly width?: number | undefined;
 }
 
@@ -13,10 +13,12 @@ export interface OutputFormat {
   readonly name: string;
   /** Name in a sentence. */
   readonly title: string;
-  /** True if views can be exported in it. */
+  /** True if views can be exported in this format. */
   readonly isForFiles: boolean;
-  /** True if it is for spreadsheets: a table of plain values that is cut short only on request. */
+  /** True if the format is for spreadsheets: a table of plain values that is cut short only on request. */
   readonly isRecords?: boolean;
-  /** Returns the document as text that is safe to print to a terminal, whatever names it contains. */
+  /**
+   * Returns the document as text that is safe to print to a terminal, because control characters in names are escaped.
+   */
   write(document: OutputDocument, shape?: OutputShape): TerminalText;
 }

@@ -8,7 +8,7 @@ import type { OutputFormat, OutputShape } from "./output-format.js";
 const columnGap = 2;
 const headerPadding = 2;
 
-/** How to write the parts of a document other than tables. */
+/** Functions that write the parts of a document other than tables. */
 export interface TextMarkup {
   heading(title: string): TerminalText;
   line(text: string): TerminalText;

@@ -9,7 +9,7 @@ export interface HeldRow {
   readonly id: number;
   /** 0 for a category. */
   readonly depth: number;
-  /** Distinguishes it from the other rows of its group. */
+  /** Distinguishes the row from the other rows of its group. */
   readonly label: string;
   readonly category: CategoryName;
   readonly bytes: number;
@@ -18,13 +18,13 @@ export interface HeldRow {
   /** Number of storages. */
   readonly count: number;
   /**
-   * The modules that allocated it: their number, and their class if it is the same, such as `48 BatchNormalization`.
-   * Empty for a single module and for a category.
+   * The modules that allocated the storages: their number, and their class if it is the same for all, such as
+   * `48 BatchNormalization`. Empty for a single module and for a category.
    */
   readonly makers: string;
   /** Bytes of each storage, if there are several of equal size. */
   readonly eachBytes: number | undefined;
-  /** The source line, if all its storages come from the same one. */
+  /** The source line, if all storages of the row come from the same line. */
   readonly line: string | undefined;
   /** True if it can be expanded. */
   readonly hasParts: boolean;
@@ -74,7 +74,7 @@ export function heldRow(tree: HeldTree, id: number, depth: number, parent: numbe
   };
 }
 
-/** Labels a storage with the op that allocated it and the details that the groups around it do not already give. */
+/** Labels a storage with the op that allocated it, and with the details that are not in the labels of its groups. */
 function storageLabel(tree: HeldTree, place: number, parent: number): string {
   const { held, groups } = tree;
   const told = levels.indexOf(groups[parent]?.level ?? "category");
@@ -121,7 +121,7 @@ export function heldTreeRows({ roots, groups }: HeldTree, open: ReadonlySet<numb
   return { ids: Int32Array.from(ids), depths: Uint8Array.from(depths), parents: Int32Array.from(parents) };
 }
 
-/** Returns the groups to open first: the largest, as long as there are no more than `most` rows. */
+/** Returns the groups to open first: as many of the largest as possible with at most `most` rows. */
 export function openLargest({ roots, groups }: HeldTree, most: number): ReadonlySet<number> {
   const open = new Set<number>();
   const closed = new Set(roots);

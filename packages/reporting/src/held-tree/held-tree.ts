@@ -3,18 +3,17 @@ import { type CategoryName, categoryNames, type Trace } from "@remat/trace";
 import { labelCategory } from "../category-colours.js";
 import { namePattern } from "./name-pattern.js";
 
-/** The property that the parts of a group differ in. It adds to the label of the surrounding group. */
+/** The property in which the parts of a group differ. A part's label adds it to the label of the surrounding group. */
 export type HeldLevel = "category" | "module" | "op" | "tensor";
 
 /**
- * Storages with something in common. Everything that they have in common is in one label, so that no group has a single
- * part.
+ * Storages with properties in common. One label contains all these properties, so that no group has only a single part.
  */
 export interface HeldGroup {
   readonly level: HeldLevel;
   /**
-   * Properties shared by its storages beyond those of the surrounding group: a category; modules, written `conv*_bn` if
-   * only numbers differ; kernel, dtype and shape.
+   * Properties that its storages share, in addition to those of the surrounding group: a category; modules, written
+   * `conv*_bn` if only numbers differ; kernel, dtype and shape.
    */
   readonly label: string;
   readonly category: CategoryName;
@@ -25,17 +24,20 @@ export interface HeldGroup {
   readonly to: number;
   /** Number of modules that allocated them. */
   readonly modules: number;
-  /** Class of these modules if it is the same, otherwise undefined. */
+  /** Class of these modules if all have the same, otherwise undefined. */
   readonly moduleKind: string | undefined;
   /** Bytes of each storage, if all are equal. */
   readonly eachBytes: number | undefined;
-  /** The source line, if all come from the same one. */
+  /** The source line, if all storages come from the same line. */
   readonly line: string | undefined;
   /** Index of the surrounding group, or -1. */
   readonly parent: number;
   /** 0 for a category. */
   readonly depth: number;
-  /** Largest first: indices of groups; for a single storage, the complement (`~place`) of its place in the columns. */
+  /**
+   * The parts, largest first. A group is given by its index, and a single storage by the complement (`~place`) of its
+   * place in the columns.
+   */
   readonly parts: readonly number[];
 }
 
@@ -143,14 +145,14 @@ function firstTensors(trace: Trace): Int32Array {
 const categoryLevel = 0;
 
 /**
- * From the outermost in.
+ * The levels of the tree, from the outermost to the innermost.
  *
  * @internal
  */
 export const levels: readonly HeldLevel[] = ["category", "module", "op", "tensor"];
 
 const noModule = "no module";
-/** Existed before the first op, or was created from JavaScript. */
+/** The label of storages that existed before the first op, or were created from JavaScript. */
 const noOp = "no op";
 
 class GroupBuilder {

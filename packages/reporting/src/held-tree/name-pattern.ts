@@ -1,6 +1,6 @@
 /**
- * Returns one name for modules whose names differ only in numbers, with `*` for numbers that are not the same in all.
- * Redundant parts are left out: the outermost module, and a module whose name is a prefix of the next one's.
+ * Returns one name for modules whose names differ only in numbers. `*` stands for a number that differs between them.
+ * Redundant parts are left out: the outermost module, and a module whose name is a prefix of the next module's name.
  *
  * @param root fully qualified name of the outermost module, or empty if there is none
  * @example

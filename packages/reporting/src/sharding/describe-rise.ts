@@ -8,14 +8,14 @@ const gathering: readonly CategoryName[] = ["unshardedParameter", "allGather", "
 
 /** An increase below this share needs no explanation. */
 const worthSaying = 0.01;
-/** Padding is the explanation from this factor on. */
+/** If padding increases the size by at least this factor, it is given as the reason. */
 const muchPadding = 1.1;
 
 /**
- * Explains why a rank uses more memory than the same step on one device, although sharding should reduce it. Reasons
- * are the buffers at the peak for gathering parameters and reducing gradients, the padding of parameters with fewer
- * rows than there are ranks, or a single group that gathers all parameters at once. Undefined if the rank does not use
- * more.
+ * Explains why a rank uses more memory than the same step on one device, although sharding should reduce it. There are
+ * three possible reasons: buffers for all-gathering parameters and reducing gradients at the peak, padding of
+ * parameters with fewer rows than there are ranks, or a single group that all-gathers all parameters at once. Undefined
+ * if the rank does not use more.
  *
  * @param aloneBytes peak on one device
  * @example

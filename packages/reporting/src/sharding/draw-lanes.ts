@@ -1,9 +1,9 @@
 import type { StreamLane, StreamSchedule } from "@remat/sharding";
 
 /**
- * Draws when each stream of a rank is busy, one line each. A character is `█` if the stream is busy for more than half
- * of its time, `▒` if it is busy at all, and `·` if compute waits for another stream most of the time. Idle streams are
- * left out.
+ * Draws a line for each stream of a rank that shows when it is busy. A character is `█` if the stream is busy for more
+ * than half of the character's time, `▒` if it is busy for less, and `·` if compute waits for another stream most of
+ * the time. Idle streams are left out.
  *
  * @param width characters per timeline
  */

@@ -14,7 +14,7 @@ const columns: readonly (readonly [header: string, categories: readonly Category
 ];
 
 /**
- * Returns a comparison of sharding plans: a row for each, the difference from the first, and which is best. The records
+ * Returns a comparison of sharding plans: a row for each, the difference from the first, and the best plan. The records
  * are the same rows in bytes.
  */
 export function shardingsDocument(
@@ -116,7 +116,7 @@ export function shardingsDocument(
   };
 }
 
-/** Assumptions about plans, each once, with the names of the plans if it does not apply to all. */
+/** Returns the assumptions about plans, each once. If an assumption does not apply to all plans, it has their names. */
 function notesOf(outcomes: readonly ShardingOutcome[]): readonly DocumentPart[] {
   const plans = outcomes.filter(({ plan }) => plan !== undefined);
   const notes = new Set(plans.flatMap(({ assumptions }) => assumptions));
@@ -128,7 +128,7 @@ function notesOf(outcomes: readonly ShardingOutcome[]): readonly DocumentPart[] 
   return [{ kind: "text", lines }];
 }
 
-/** For the best plan: its largest exposed communication, and its streams. */
+/** Returns the largest exposed communication of the best plan, and its streams. */
 function lanesOf({ name, time }: ShardingOutcome): readonly DocumentPart[] {
   if (time?.schedule === undefined) return [];
   const { schedule, groups } = time;

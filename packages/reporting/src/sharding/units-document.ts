@@ -3,8 +3,8 @@ import type { OutputDocument } from "../formats/output-document.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
 
 /**
- * Returns when each FSDP unit has its parameters all-gathered, one row each time. The records are the same rows in
- * bytes.
+ * Returns the time spans in which each FSDP unit has its parameters all-gathered, one row for each span. The records
+ * are the same rows in bytes.
  */
 export function unitsDocument(
   units: readonly UnitSummary[],

@@ -12,8 +12,8 @@ const categoriesTold = 2;
 export type VerdictFigures = Omit<Verdict, "headline" | "facts" | "sentence">;
 
 /**
- * Puts a verdict into words, one fact each: peak memory, whether it fits, its main categories, a better alternative,
- * the command to run.
+ * Puts a verdict into words, in one sentence for each fact: peak memory, whether it fits, its main categories, a better
+ * alternative, and the command to run.
  */
 export function describeVerdict(verdict: VerdictFigures, size: SizeFormat): readonly string[] {
   const { recomputedOps, given, outcome, largestBatch, command } = verdict;
@@ -37,7 +37,10 @@ export function headlineOf(verdict: VerdictFigures, size: SizeFormat): string {
   return describePeak(verdict, size, false);
 }
 
-/** Returns what most of the peak is, as one sentence or none. A view that shows the categories leaves it out. */
+/**
+ * Returns the main categories of the peak, as one sentence or none. A view that shows the categories leaves the
+ * sentence out.
+ */
 export function describeCategories({ categories }: Pick<Verdict, "categories">): readonly string[] {
   const told = categories.filter(({ share }) => share >= 0.005).slice(0, categoriesTold);
   if (told.length === 0) return [];
@@ -59,7 +62,7 @@ function describeLargest(largest: FittingBatch | null, size: SizeFormat): string
   return `The largest batch that fits is ${isSearchLimit ? `at least ${samples} (search limit)` : samples}: ${size(peakBytes)}.`;
 }
 
-/** For a truncated trace it is unknown what comes after its end. */
+/** Describes the peak. For a truncated trace, memory after its end is unknown. */
 function describePeak(
   { peakBytes, device, deviceMemoryBytes, isDefaultDevice, fits, spareBytes = 0, truncated }: VerdictFigures,
   size: SizeFormat,
@@ -75,7 +78,7 @@ function describePeak(
   return fits ? `Fits: ${ofDevice}` : `Does not fit: ${ofDevice}, ${size(-spareBytes)} too much`;
 }
 
-/** The step with manual checkpointing, as the baseline for a plan. */
+/** Describes the step with manual checkpointing, as the baseline for a plan. */
 function describeGiven({ peakBytes, recomputedOps }: GivenStep, without: number, size: SizeFormat): string {
   return `With the model's manual activation checkpointing: ${size(peakBytes)} (${formatPercent(peakBytes / Math.max(1, without))}), recomputing ${recomputedOps} ${plural(recomputedOps)}.`;
 }

@@ -1,15 +1,18 @@
 import { wrapText } from "@remat/trace/text";
 
-/** Sentences, and which of them is a command to be copied in one piece. */
+/** Sentences, one of which may be a command to copy as a whole. */
 export interface Facts {
   readonly facts: readonly string[];
   readonly command?: string | undefined;
 }
 
-/** A command in a line of its own, and between a command and the words before it. */
+/** The indent of a command on its own line, and the space between a command and the words before it. */
 const indent = "  ";
 
-/** Returns each sentence as a line, wrapped to `width`. A command follows the sentence that ends in a colon if both fit in one line. */
+/**
+ * Returns each sentence as a line, wrapped to `width`. If a command and the sentence with a colon before it fit in one
+ * line, they are on the same line.
+ */
 export function factLines({ facts, command }: Facts, width?: number): readonly string[] {
   const most = width ?? Number.POSITIVE_INFINITY;
   const lines: string[] = [];

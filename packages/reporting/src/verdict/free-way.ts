@@ -3,12 +3,12 @@ import type { WayToFit } from "./way-to-fit.js";
 /** Savings below this share of the peak are not mentioned. */
 export const worthSaying = 0.01;
 
-/** Peak memory of a step, as it is and without recomputation. */
+/** Peak memory of a step: unchanged, and with options that recompute nothing. */
 export interface FreePeaks {
   readonly peakBytes: number;
   /** Left out if unknown, since it needs the model. */
   readonly earlyReleasePeakBytes?: number | undefined;
-  /** With a plan without recomputation. Left out if it cannot be computed. */
+  /** Peak with a plan without recomputation. Left out if it cannot be computed. */
   readonly unrecomputedPeakBytes?: number | undefined;
 }
 

@@ -6,11 +6,11 @@ import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import { paragraphOf } from "./fact-lines.js";
 import type { Verdict } from "./verdict.js";
 
-/** Lines and categories beyond these numbers appear only in the table below. */
+/** Maximum numbers of lines and categories in the verdict. Further ones appear only in the table below it. */
 const linesTold = 3;
 const categoriesTold = 3;
 
-/** Which memory ran out. */
+/** Names for the kinds of memory that can run out. */
 const causes: Readonly<Record<FailureCause, string>> = {
   kernel: "the backend's allocator had no more memory",
   array: "JavaScript could not allocate an array of that size",
@@ -29,8 +29,8 @@ export interface FailureVerdictOptions {
 }
 
 /**
- * Returns the verdict on a run that ran out of memory: the allocation that failed and its site, what used the rest,
- * whether that had grown, and what would have helped.
+ * Returns the verdict on a run that ran out of memory: the failed allocation and its site, what used the rest of the
+ * memory, whether that had grown, and what would have helped.
  *
  * @example
  * judgeFailure(accountOfFailure(trace)!, { device }).facts[0]; // "Out of memory in Conv2D at train.js:12:20, allocating 1.5 GiB: …"

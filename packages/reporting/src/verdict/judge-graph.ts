@@ -6,20 +6,20 @@ import type { Facts } from "./fact-lines.js";
 export interface GraphMemory {
   /** Peak without a plan: every node runs once in the given order. */
   readonly inOrderPeakBytes: number;
-  /** Name of that peak. Left out: "in order". */
+  /** Name of that peak. Default: "in order". */
   readonly inOrder?: string;
-  /** Name of the extra cost of a plan. Left out: "cost". */
+  /** Name of the extra cost of a plan. Default: "cost". */
   readonly cost?: string;
   /** The budget. Left out if none was requested. */
   readonly budgetBytes?: number | undefined;
   /**
-   * The schedule that was found: within the budget, or the smallest if none is. `overhead` is its extra cost as a
-   * fraction of running every node once. Left out if not shown.
+   * The schedule that was found: one within the budget, or, if there is none, the one with the smallest peak.
+   * `overhead` is its extra cost as a fraction of running every node once. It is left out if it is not shown.
    */
   readonly planned: { readonly peakBytes: number; readonly overhead?: number };
 }
 
-/** Judges whether a graph fits its budget, unplanned and planned, and names the command to run next. */
+/** Judges whether a graph fits its budget, with and without a plan, and names the command to run next. */
 export function judgeGraph(
   { inOrderPeakBytes, inOrder: called = "in the given order", cost: more = "cost", budgetBytes, planned }: GraphMemory,
   { command, units }: { readonly command?: string | undefined; readonly units?: SizeUnit | undefined } = {},

@@ -21,9 +21,9 @@ export interface VerdictOptions {
   /** The device that the step is meant for. */
   readonly device: DeviceToFit;
   readonly outcome?: Outcome | undefined;
-  /** If the step is judged without its manual checkpointing: its peak with it. */
+  /** The step with its manual checkpointing, if it is judged without that. */
   readonly given?: GivenStep | undefined;
-  /** Unit of all sizes in words. Left out: a suitable unit for each. */
+  /** Unit of all sizes in words. By default a suitable unit for each size. */
   readonly units?: SizeUnit | undefined;
   /** See `waysToFit`. */
   readonly ways?: readonly WayToFit[] | undefined;
@@ -32,8 +32,8 @@ export interface VerdictOptions {
   /** For a prediction: see `largestFittingBatch`. */
   readonly largestBatch?: FittingBatch | null | undefined;
   /**
-   * Returns the command for a way to fit, for the next step if it fits, or for a run that ran out of memory, or
-   * undefined if there is none.
+   * Returns the command to run: for a way to fit, for the next step if the step fits, or for a run that ran out of
+   * memory. Undefined if there is none.
    */
   commandFor?(step: WayToFit | NextStep | FailureRemedy): string | undefined;
 }
@@ -42,13 +42,13 @@ export interface VerdictOptions {
 export interface StepMemory {
   readonly peakBytes: number;
   readonly bytesByCategory: Readonly<Partial<Record<string, number>>>;
-  /** With early release. Left out if it cannot be computed. */
+  /** Peak with early release. Left out if it cannot be computed. */
   readonly earlyReleasePeakBytes?: number | undefined;
-  /** With a plan without recomputation. Left out if it cannot be computed. */
+  /** Peak with a plan without recomputation. Left out if it cannot be computed. */
   readonly unrecomputedPeakBytes?: number;
-  /** How many of its ops recompute activations under manual checkpointing. Left out: none. */
+  /** How many of its ops recompute activations under manual checkpointing. Default: none. */
   readonly recomputedOps?: number;
-  /** Where the trace ends early, so that the peak may be higher. Left out if it is complete. */
+  /** The place where the trace ends early, so that the peak may be higher. Left out if the trace is complete. */
   readonly truncated?: Trace["truncated"];
 }
 

@@ -3,15 +3,15 @@ import type { DeviceToFit } from "./device-to-fit.js";
 /** NVIDIA's GPUs, by their names in `deviceSpecs`. */
 const gpuName = /^(?:rtx-\d+|[a-z]\d+s?)(?:-(?:\d+gb|pcie|nvl))?$/;
 
-/** Returns how a device is called in sentences. @example labelDevice("a100-40gb") // "A100 40GB" */
+/** Returns the name of a device for use in sentences. @example labelDevice("a100-40gb") // "A100 40GB" */
 export function labelDevice(name: string): string {
   if (name === "here") return "this machine";
   return gpuName.test(name) ? name.toUpperCase().replaceAll("-", " ") : name;
 }
 
 /**
- * Returns the name of a device for the parentheses after a size. If it is the default, the text says so, and with
- * `isLong` also how to choose another.
+ * Returns the name of a device for the parentheses after a size. If it is the default device, the text says so. With
+ * `isLong`, it also says how to choose another device.
  */
 export function labelDeviceToFit({ name, isDefault = false }: DeviceToFit, isLong: boolean): string {
   if (!isDefault) return labelDevice(name);

@@ -6,7 +6,7 @@ export interface Outcome {
   /** `planned`, `measured`. */
   readonly name: string;
   readonly peakBytes: number;
-  /** Extra time as a fraction of the baseline's. */
+  /** Extra time as a fraction of the baseline's time. */
   readonly overhead?: number;
 }
 
@@ -22,7 +22,7 @@ export interface FittingBatch {
   readonly batch: number;
   readonly peakBytes: number;
   /**
-   * The search ended here because of its own limit, so larger batches may fit. Left out if the next larger batch does
+   * True if the search ended at its own limit, so that larger batches may fit. Left out if the next larger batch does
    * not fit.
    */
   readonly isSearchLimit?: true;
@@ -38,9 +38,9 @@ export interface LeastHeld {
   readonly ranks?: { readonly worldSize: number; readonly bytes: number };
 }
 
-/** Answers the first question of every user: does a step fit, and what to do next? Bytes as allocated. */
+/** The answer to the first question of every user: does a step fit, and what comes next? Bytes are as allocated. */
 export interface Verdict {
-  /** Peak memory, as given by `heldPeak`. For a truncated trace: the peak before its end. */
+  /** Peak memory, as returned by `heldPeak`. For a truncated trace, the peak before its end. */
   readonly peakBytes: number;
   /** Categories of the peak, largest first. */
   readonly categories: readonly { readonly category: CategoryName; readonly bytes: number; readonly share: number }[];
@@ -66,23 +66,25 @@ export interface Verdict {
   readonly given: GivenStep | undefined;
   readonly outcome: Outcome | undefined;
   /**
-   * Where the trace ends early, in which case everything applies to the part before, or undefined if it is complete.
+   * The place where the trace ends early, or undefined if the trace is complete. For a truncated trace, everything
+   * applies to the part before that place.
    */
   readonly truncated: Trace["truncated"];
-  /** Ways to make the step fit if it does not, or undefined if not searched for. */
+  /** Ways to make the step fit, if it does not fit. Undefined if they were not searched for. */
   readonly ways: readonly WayToFit[] | undefined;
-  /** The memory that no plan can avoid, if nothing makes the step fit, or undefined if unknown. */
+  /** The memory that no plan can avoid, if nothing makes the step fit. Undefined if unknown. */
   readonly least: LeastHeld | undefined;
   /**
-   * For a prediction: the largest batch that fits, or null if not even one sample does. Undefined if not searched for.
+   * For a prediction, the largest batch that fits, or null if not even one sample fits. Undefined if it was not
+   * searched for.
    */
   readonly largestBatch: FittingBatch | null | undefined;
   /** The command to run next. For a truncated trace this can only be to record it again. */
   readonly command: string | undefined;
   /** The answer to whether the step fits, in a few words. */
   readonly headline: string;
-  /** All of it in sentences, the most important first. */
+  /** The whole verdict in sentences, the most important first. */
   readonly facts: readonly string[];
-  /** The same as one paragraph. */
+  /** The facts as one paragraph. */
   readonly sentence: string;
 }

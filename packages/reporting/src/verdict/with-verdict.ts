@@ -34,7 +34,7 @@ export function withVerdict(document: OutputDocument, verdict: Verdict | undefin
   };
 }
 
-/** The sentence already contains the facts. */
+/** Returns a verdict as plain data, without the facts, because the sentence already contains them. */
 function verdictJson({
   facts: _facts,
   headline: _headline,

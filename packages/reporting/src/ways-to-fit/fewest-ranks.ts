@@ -11,9 +11,9 @@ export const mostRanks = 1024;
 const worldSizes: readonly number[] = [2, 4, 8, 16, 32, 64, 128, 256, 512, mostRanks];
 
 /**
- * Returns the fewest ranks, a power of two, on each of which a step fits with its weights sharded by FSDP at the usual
- * blocks (`usualWrap`). If no number of ranks is enough, the wrapped blocks are also checkpointed. Undefined if that is
- * not enough either.
+ * Returns the smallest number of ranks, a power of two, with which a step fits on each rank. Weights are sharded by
+ * FSDP at the usual blocks (`usualWrap`). If no number of ranks is enough, the wrapped blocks are also checkpointed.
+ * Undefined if that is also not enough.
  */
 export function fewestRanks(trace: Trace, memoryBytes: number): WayToFit | undefined {
   try {
@@ -33,8 +33,8 @@ export function fewestRanks(trace: Trace, memoryBytes: number): WayToFit | undef
 
 /**
  * Returns the same sharding over the same number of ranks with all repeated blocks checkpointed. Undefined if that does
- * not fit, if the sharding itself already says what to checkpoint, or if the run does not record what checkpointing
- * would free.
+ * not fit, if the sharding already has a checkpoint setting, or if the run does not record what checkpointing would
+ * free.
  *
  * @throws RematError as `simulateFsdp` does
  */
@@ -48,7 +48,7 @@ export function checkpointedRanks(trace: Trace, sharding: ShardingPlan, memoryBy
 }
 
 /**
- * Returns the fewest ranks for weights sharded as given.
+ * Returns the smallest number of ranks for weights sharded as given.
  *
  * @throws RematError as `simulateFsdp` does
  */

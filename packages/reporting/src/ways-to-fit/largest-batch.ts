@@ -3,12 +3,12 @@ import type { WayToFit } from "../verdict/way-to-fit.js";
 /** Returns the peak, in bytes, of the step with that many samples in a batch. */
 export type PeakOfBatch = (samples: number) => Promise<number>;
 
-/** Maximum number of traced steps. More would gain only a sample or two. */
+/** Maximum number of traced steps. More steps would gain only a sample or two. */
 const mostTried = 5;
 
 /**
- * Finds the largest batch with which a step fits from the peaks of smaller batches: first that of one sample, then
- * along a line through the known peaks. Undefined if one sample is too much.
+ * Finds the largest batch with which a step fits. It starts with a batch of one sample, and then follows a line through
+ * the known peaks. Undefined if one sample is too much.
  */
 export async function largestBatch(
   samples: number,

@@ -1,26 +1,30 @@
 import type { FittingBatch } from "../verdict/verdict.js";
 import type { PeakOfBatch } from "./largest-batch.js";
 
-/** The limit of the search. A dimension of a tensor is a signed 32-bit number in TensorFlow, so larger ones do not run. */
+/**
+ * The limit of the search. A dimension of a tensor is a signed 32-bit number in TensorFlow, so larger batches do not
+ * run.
+ */
 const mostSamples = 2 ** 31 - 1;
 
 /**
- * How many times larger than the largest known fit the next batch may be. A step at a far larger batch may be too large
- * to trace at all.
+ * The maximum ratio of the next batch to the largest batch that is known to fit. A step with a far larger batch may be
+ * too large to trace.
  */
 const longestStride = 1024;
 
 /** Limits the choice of batches. */
 export interface BatchChoice {
-  /** The batches to choose from, the smallest first. Left out: any. */
+  /** The batches to choose from, the smallest first. By default any batch. */
   readonly batches?: readonly number[];
 }
 
 /**
- * Returns the largest batch that fits, assuming that a larger one never uses less. It searches along a line through the
- * known peaks, and by bisection between the largest that fits and the smallest that does not. Undefined if the smallest
- * batch, one sample by default, is too much. `isSearchLimit` is set if the search ended at its own limit, or at a batch
- * beyond which the step cannot be traced on this machine. Larger batches may fit then.
+ * Returns the largest batch that fits, assuming that a larger batch never uses less memory. It searches along a line
+ * through the known peaks, and by bisection between the largest batch that fits and the smallest that does not.
+ * Undefined if the smallest batch (by default one sample) does not fit. `isSearchLimit` is set if the search ended at
+ * its own limit, or at a batch beyond which the step cannot be traced on this machine. In both cases, larger batches
+ * may fit.
  *
  * @param samples size of the batch whose peak is known
  * @example
@@ -74,8 +78,8 @@ export async function largestFittingBatch(
 }
 
 /**
- * Undefined if JavaScript cannot allocate an array of the size that a step needs: some models fill theirs while they
- * are traced.
+ * Returns undefined if JavaScript cannot allocate an array that a step needs. Some models fill arrays while they are
+ * traced.
  */
 async function orOutOfReach(peak: () => Promise<number>): Promise<number | undefined> {
   try {

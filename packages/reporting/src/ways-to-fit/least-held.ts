@@ -6,8 +6,8 @@ import type { LeastHeld } from "../verdict/verdict.js";
 import { mostRanks } from "./fewest-ranks.js";
 
 /**
- * Returns the memory that no plan of a step can avoid, on one device and on each rank of the largest number considered.
- * It explains why nothing makes a step fit. Undefined if the run cannot be planned.
+ * Returns the memory that no plan of a step can avoid, on one device, and on each rank with the largest number of ranks
+ * considered. It explains why nothing makes a step fit. Undefined if the run cannot be planned.
  *
  * @example
  * leastHeld(trace)?.bytes; // `planCheckpointing` finds no plan with a smaller `budgetBytes`

@@ -12,22 +12,27 @@ import { largestBatch, type PeakOfBatch } from "./largest-batch.js";
 export interface WaysToFitOptions {
   /** Memory of the device. */
   readonly memoryBytes: number;
-  /** Returns the peak of the same step with that many samples. Left out if the step cannot be traced again. */
+  /**
+   * The batch of the step, and a function for its peak with another batch. Left out if the step cannot be traced again.
+   */
   readonly batch?: { readonly samples: number; readonly peakOf: PeakOfBatch };
   /** Called with a description of each search. */
   readonly onProgress?: (what: string) => void;
 }
 
-/** Few, so that the answer comes quickly. The search is for whether a plan exists. `remat plan` finds the best one. */
+/**
+ * Number of changes that the search tries. There are few, so that the answer comes quickly. The search only shows
+ * whether a plan exists, and `remat plan` finds the best one.
+ */
 const iterations = 200;
 const rounds = 10;
 
 /**
- * Suggests how to make a step fit that exceeds the memory. Each suggestion is computed for this step.
+ * Suggests how to make a step fit if it exceeds the memory. Each suggestion is computed for this step.
  *
- * If early release or a plan without recomputation is enough, this is the only one. Otherwise the smallest change comes
- * first: a plan, a smaller batch, weights sharded over several devices, a larger device. Empty if the step fits, or if
- * nothing helps.
+ * If early release or a plan without recomputation is enough, this is the only suggestion. Otherwise the smallest
+ * change comes first: a plan, a smaller batch, weights sharded over several devices, a larger device. Empty if the step
+ * fits, or if nothing helps.
  *
  * @throws RematError as `heldPeak` does
  * @example
@@ -76,7 +81,7 @@ async function plan(trace: Trace, budgetBytes: number): Promise<WayToFit | undef
   return point && { kind: "plan", peakBytes: point.peakBytes, overhead: point.overhead };
 }
 
-/** The smallest known device with enough memory. */
+/** Returns the smallest known device with enough memory. */
 function largerDevice(peakBytes: number): WayToFit | undefined {
   const enough = Object.values<DeviceSpec>(deviceSpecs)
     .filter(({ memoryBytes = 0 }) => memoryBytes >= peakBytes)
