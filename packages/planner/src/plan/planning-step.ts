@@ -3,7 +3,7 @@ import type { PlanStep, PlanValue } from "@remat/trace";
 /** A step of a plan that is being written. @internal */
 export type PlanningStep = { -readonly [K in keyof PlanStep]: PlanStep[K] } & { free: PlanValue[] };
 
-/** Adds values that are freed after a step. Those that are reloaded later are offloaded instead. @internal */
+/** Adds values that are freed after a step. Values that are reloaded later are offloaded instead. @internal */
 export function freeAfter(
   step: PlanningStep,
   freed: readonly number[],
