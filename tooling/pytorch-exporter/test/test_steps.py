@@ -396,7 +396,7 @@ class Policy(Folder):
             (b"[]", "p.json is not a policy: it contains a list"),
             (b"{}", "p.json: expected a policy of format"),
             (json.dumps({"format": POLICY_FORMATS[-1]}).encode(), "p.json is incomplete: it lacks modules, torch"),
-            (json.dumps(whole | {"modules": []}).encode(), "p.json: its modules are a list"),
+            (json.dumps(whole | {"modules": []}).encode(), "p.json: `modules` is a list"),
             (json.dumps(whole | {"modules": {"norm": {}}}).encode(), "lacks type of 'norm', parameters of 'norm', save of 'norm'"),
         ]:
             path.write_bytes(content)
