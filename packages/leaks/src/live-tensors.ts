@@ -5,7 +5,16 @@ import { ByRecentId } from "./by-recent-id.js";
 import type { LeakMaker, LeakReport } from "./leak-report.js";
 import type { SourceSite } from "./source-site.js";
 import type { StackPurpose, Stacks } from "./stacks.js";
-import { exactly, fewestLost, possibleLines, tellGroup, withCount, withEstimates } from "./tell-makers.js";
+import {
+  exactly,
+  fewestLost,
+  isUnexplained,
+  type PeriodGrowth,
+  possibleLines,
+  tellGroup,
+  withCount,
+  withEstimates,
+} from "./tell-makers.js";
 import { type Group, Kind, Maker, Origin, type Young } from "./tensor-groups.js";
 
 /** More allocation sites and kinds than any program has. Tensors of further ones are counted together. */
@@ -224,10 +233,15 @@ export class LiveTensors {
     if (all.verdict !== "growing" || makers.some(isToBlame)) {
       const rest = Math.round(all.count - makers.reduce((sum, { alive }) => sum + alive, 0));
       const steady = { ...all, verdict: "steady", countPerPeriod: 0, bytesPerPeriod: 0 } as const;
+      const named = makers.flatMap(({ maker, alive }) => {
+        const { verdict, period, count, countPerPeriod } = told[maker];
+        // A line may make tensors of several kinds.
+        return verdict === "growing" ? [{ period, countPerPeriod: (countPerPeriod * alive) / Math.max(1, count) }] : [];
+      });
       const further = makers
         .filter(({ maker }) => all.verdict === "growing" && told[maker].verdict !== "growing")
         .flatMap(({ maker, alive }) => {
-          const possible = this.tellPossible(kind, all, maker);
+          const possible = this.tellPossible(kind, all, maker, named);
           if (possible.length > 0) left[maker] -= alive;
           return possible;
         });
@@ -246,15 +260,20 @@ export class LiveTensors {
 
   /**
    * Another line may leak in addition to one that leaks for certain: if it has lost tensors, or if its estimate has
-   * risen.
+   * risen and the lines that leak for certain leave growth of the kind unexplained.
    */
-  private tellPossible(kind: Kind, all: LeakMaker, maker: number): readonly LeakMaker[] {
+  private tellPossible(
+    kind: Kind,
+    all: LeakMaker,
+    maker: number,
+    named: readonly PeriodGrowth[],
+  ): readonly LeakMaker[] {
     const { row, site, lost, held } = this.makers[maker];
     if (site.line === undefined) return [];
     const isLosing = kind.lostStacks(maker) >= fewestLost;
     const growth = this.growth.growthOf(row, { isLost: lost > held, isPossible: true });
     const grows = growth.verdict === "growing";
-    if (!isLosing && !grows) return [];
+    if (!isLosing && !(grows && isUnexplained(growth, all, named))) return [];
     const part = isLosing ? kind.estimate(maker, "lost").count / kind.lost : 0;
     const countPerPeriod = grows ? growth.countPerPeriod : part * all.countPerPeriod;
     const bytesPerPeriod = grows ? growth.bytesPerPeriod : part * all.bytesPerPeriod;
