@@ -1,5 +1,5 @@
 import type { TensorBirth } from "@remat/dispatch-hook/tensors";
-import { GrowthAccumulator } from "@remat/memory/growth";
+import { GrowthAccumulator, type MakerGrowth } from "@remat/memory/growth";
 import type { DataId, Tensor } from "@tensorflow/tfjs-core";
 import { ByRecentId } from "./by-recent-id.js";
 import type { LeakMaker, LeakReport } from "./leak-report.js";
@@ -9,7 +9,6 @@ import {
   exactly,
   fewestLost,
   isUnexplained,
-  type PeriodGrowth,
   possibleLines,
   tellGroup,
   withCount,
@@ -233,11 +232,10 @@ export class LiveTensors {
     if (all.verdict !== "growing" || makers.some(isToBlame)) {
       const rest = Math.round(all.count - makers.reduce((sum, { alive }) => sum + alive, 0));
       const steady = { ...all, verdict: "steady", countPerPeriod: 0, bytesPerPeriod: 0 } as const;
-      const named = makers.flatMap(({ maker, alive }) => {
-        const { verdict, period, count, countPerPeriod } = told[maker];
-        // A line may make tensors of several kinds.
-        return verdict === "growing" ? [{ period, countPerPeriod: (countPerPeriod * alive) / Math.max(1, count) }] : [];
-      });
+      // A line may make tensors of several kinds.
+      const named = makers
+        .filter(({ maker }) => told[maker].verdict === "growing")
+        .map(({ maker, alive }) => ({ maker, share: alive / Math.max(1, told[maker].count) }));
       const further = makers
         .filter(({ maker }) => all.verdict === "growing" && told[maker].verdict !== "growing")
         .flatMap(({ maker, alive }) => {
@@ -266,14 +264,14 @@ export class LiveTensors {
     kind: Kind,
     all: LeakMaker,
     maker: number,
-    named: readonly PeriodGrowth[],
+    named: readonly { readonly maker: number; readonly share: number }[],
   ): readonly LeakMaker[] {
     const { row, site, lost, held } = this.makers[maker];
     if (site.line === undefined) return [];
     const isLosing = kind.lostStacks(maker) >= fewestLost;
     const growth = this.growth.growthOf(row, { isLost: lost > held, isPossible: true });
     const grows = growth.verdict === "growing";
-    if (!isLosing && !(grows && isUnexplained(growth, all, named))) return [];
+    if (!isLosing && !(grows && this.isUnexplained(kind, growth, named))) return [];
     const part = isLosing ? kind.estimate(maker, "lost").count / kind.lost : 0;
     const countPerPeriod = grows ? growth.countPerPeriod : part * all.countPerPeriod;
     const bytesPerPeriod = grows ? growth.bytesPerPeriod : part * all.bytesPerPeriod;
@@ -281,6 +279,21 @@ export class LiveTensors {
     const lines = possibleLines(kind, [{ maker, line: site.line }]);
     const told = withEstimates({ ...all, period, countPerPeriod, bytesPerPeriod, lines }, [kind], maker);
     return withCount(told, told.count);
+  }
+
+  /** Compares growth by the same kind of period, since each allocation site is reported by the kind that suits it. */
+  private isUnexplained(
+    kind: Kind,
+    { period, countPerPeriod }: MakerGrowth,
+    named: readonly { readonly maker: number; readonly share: number }[],
+  ): boolean {
+    if (period === undefined) return false;
+    const inAll = this.growth.growthPer(period, kind.row, { isLost: kind.lost > kind.held });
+    const explained = named.reduce((sum, { maker, share }) => {
+      const { row, lost, held } = this.makers[maker];
+      return sum + share * this.growth.growthPer(period, row, { isLost: lost > held, isPossible: true });
+    }, 0);
+    return isUnexplained(countPerPeriod, inAll, explained);
   }
 
   private countKept(): void {

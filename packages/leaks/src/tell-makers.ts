@@ -65,21 +65,16 @@ export function possibleLines(
     : [...lines.keys()].map((line) => ({ line }));
 }
 
-/** Growth in tensors per period of a kind: per step, per call of `predict`. */
-export type PeriodGrowth = Pick<MakerGrowth, "period" | "countPerPeriod">;
-
 /**
  * Returns whether the exact growth of all tensors of a kind leaves room for a line's estimated growth, after the growth
- * of the lines that leak for certain. An estimate may rise by chance, so a quarter of its growth must be unexplained.
+ * of the lines that leak for certain. All are tensors per period. An estimate may rise by chance, so a quarter of its
+ * growth must be unexplained.
  *
  * @example
- * // 0.8 tensors per step in all, 0.82 of them from a line that leaks: another line's 0.27 is chance.
- * isUnexplained({ period: "step", countPerPeriod: 0.27 }, { period: "step", countPerPeriod: 0.8 }, [leaking]); // false
+ * isUnexplained(0.27, 0.8, 0.82); // false: the other line explains all 0.8, so this one's 0.27 is chance
  */
-export function isUnexplained(estimate: PeriodGrowth, all: PeriodGrowth, named: readonly PeriodGrowth[]): boolean {
-  if ([estimate, ...named].some(({ period }) => period !== all.period)) return true;
-  const explained = named.reduce((sum, { countPerPeriod }) => sum + countPerPeriod, 0);
-  return all.countPerPeriod - explained >= estimate.countPerPeriod / 4;
+export function isUnexplained(estimate: number, inAll: number, explained: number): boolean {
+  return inAll - explained >= estimate / 4;
 }
 
 /** Returns the report entry of a group: its tensors and their growth. */

@@ -196,6 +196,24 @@ export class GrowthAccumulator {
   }
 
   /**
+   * Returns the number of objects by which an allocation site grows per period of a kind, or 0 if it is steady by that
+   * kind.
+   *
+   * @param maker number of the allocation site
+   * @param period kind of period, such as `step`
+   */
+  growthPer(
+    period: string,
+    maker: number,
+    { isLost = false, isPossible = false }: Pick<SeriesNature, "isLost" | "isPossible"> = {},
+  ): number {
+    const clock = this.clocks.get(period);
+    if (clock === undefined) return 0;
+    const [count, bytes] = [this.counts[maker] ?? 0, this.bytes[maker] ?? 0];
+    return judgeClock(period, clock, maker, { count, bytes, isLost, isPossible }).countPerPeriod;
+  }
+
+  /**
    * Returns the growth of one allocation site.
    *
    * @param maker number of the allocation site

@@ -37,7 +37,7 @@ const fewestDifferences = 3;
 const standardErrors = 5;
 const standardErrorsAtEnd = 3;
 /** Growth is possible if an estimate has risen by this many standard errors in total. */
-const possibleErrors = 2;
+const possibleErrors = 3;
 /**
  * Number of standard errors by which the last third must be below the first third to count as slowing. The second
  * number compares it with the warm-up, in which a program also creates objects that it needs once.
