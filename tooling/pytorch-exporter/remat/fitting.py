@@ -83,7 +83,7 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
 
     `model`: a model, a list of models, or models by name. `budget`: "20GiB", "60%" of the step's peak, a share as a
     float, or a number of bytes. `inputs`: tensors of the batch, as in `record`. `planner`: the planning command, if it
-    is neither `remat` nor `npx remat`. `seconds`: search time. `repeats`: timed runs per measurement. Returns the plan
+    is not `remat`. `seconds`: search time. `repeats`: timed runs per measurement. Returns the plan
     and the measurements, and prints them unless `verbose` is false.
 
     `step` really runs, about thirty times. On return, weights, optimizer state, gradients, random generators and plain

@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from pathlib import Path
 
 _NOT_FOUND = 3
 
@@ -22,7 +23,7 @@ class BudgetNotMet(ValueError):
 
 def planner_command(planner=None) -> list[str]:
     """Returns the planning command: the first that exists of `planner` (a path or a command), the environment variable
-    REMAT_PLANNER, `remat` on the path, and `npx remat`.
+    REMAT_PLANNER, `remat` on the path, and `remat` of the nearest node_modules folder.
     """
     given = planner or os.environ.get("REMAT_PLANNER")
     if given:
@@ -34,10 +35,12 @@ def planner_command(planner=None) -> list[str]:
         return command
     if shutil.which("remat"):
         return ["remat"]
-    if shutil.which("npx"):
-        return ["npx", "--yes", "remat"]
+    # As npx finds it, but without the download of whatever package has this name.
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        if found := shutil.which("remat", path=folder / "node_modules" / ".bin"):
+            return [found]
     raise PlannerMissing(
-        "remat: the planner, a Node.js program, was not found: neither `remat` nor `npx` is on the path. "
+        "remat: the planner, a Node.js program, was not found: the command `remat` is not on the path, and no node_modules folder has it. "
         "Install Node.js 20.19 or newer. In a clone of remat, set REMAT_PLANNER=\"node $PWD/apps/cli/dist/main.js\", or pass that command as planner=."
     )
 

@@ -31,17 +31,29 @@ define_missing_torchvision_ops()
 class Planner(Folder):
     def test_a_planner_is_found_in_this_order(self):
         with mock.patch.dict(os.environ, {"PATH": str(self.folder)}, clear=True):
-            with self.assertRaisesRegex(remat.PlannerMissing, "neither `remat` nor `npx` is on the path.*Install Node.js.*REMAT_PLANNER"):
+            with self.assertRaisesRegex(remat.PlannerMissing, "`remat` is not on the path.*Install Node.js.*REMAT_PLANNER"):
                 planner_command()
-            for name in ("npx", "remat", "node", "mine"):
+            # npx would download whatever package has this name.
+            (self.folder / "npx").touch(0o755)
+            with self.assertRaises(remat.PlannerMissing):
+                planner_command()
+            for name in ("remat", "node", "mine"):
                 (self.folder / name).touch(0o755)
-                expected = {"npx": ["npx", "--yes", "remat"]}.get(name, ["remat"])
-                self.assertEqual(planner_command(), expected)
+                self.assertEqual(planner_command(), ["remat"])
             with mock.patch.dict(os.environ, {"REMAT_PLANNER": f"{self.folder}/mine --color never"}):
                 self.assertEqual(planner_command(), [f"{self.folder}/mine", "--color", "never"])
                 self.assertEqual(planner_command("main.js"), ["node", "main.js"])
             with self.assertRaisesRegex(remat.PlannerMissing, "the planner 'nowhere' was not found"):
                 planner_command("nowhere")
+
+    def test_a_planner_of_the_nearest_node_modules_is_found(self):
+        planner = self.folder / "node_modules" / ".bin" / "remat"
+        planner.parent.mkdir(parents=True)
+        planner.touch(0o755)
+        project = self.folder / "project"
+        project.mkdir()
+        with mock.patch.dict(os.environ, {"PATH": ""}, clear=True), mock.patch("remat.planner.Path.cwd", return_value=project):
+            self.assertEqual(planner_command(), [str(planner)])
 
     def test_the_model_is_untouched_without_a_planner(self):
         model, optimizer, step = transformer_step()
