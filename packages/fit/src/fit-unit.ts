@@ -112,7 +112,7 @@ export interface FitRow extends FitStep {
    * out otherwise.
    */
   readonly endsRange?: true;
-  /** The next larger batch that was tried and does not fit, or undefined if there is none. */
+  /** The next larger batch that was tried and does not fit, or undefined if none exists. */
   readonly next: NotFitting | undefined;
 }
 

@@ -27,7 +27,7 @@ export interface StepsToFit {
    * runs. It is reserved for them. Left out if it is unknown.
    */
   libraryBytesOf?(trace: Trace, spec: DeviceSpec): number;
-  /** The error of predictions from recorded runs, in bytes. Left out if there is none. */
+  /** The error of predictions from recorded runs, in bytes. Left out if none exists. */
   readonly residualBytes?: number;
   /** True if the run has measured times. */
   readonly isMeasured?: boolean;

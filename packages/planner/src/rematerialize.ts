@@ -44,7 +44,7 @@ export interface RematerializeProgress {
   readonly elapsedMs: number;
   /** Iterations so far. */
   readonly iterations: number;
-  /** Cost of the best schedule within the budget so far, or undefined if there is none. */
+  /** Cost of the best schedule within the budget so far, or undefined if none exists. */
   readonly cost: number | undefined;
   /** The smallest peak so far. It is only tracked until a schedule within the budget is found. */
   readonly smallestPeakBytes: number;

@@ -123,7 +123,7 @@ export async function runProgram<T>(start: ProgramStart, onEnd: (end: ProgramEnd
   }
 }
 
-/** Returns the folder, or the reason why there is none. */
+/** Returns the folder, or the reason why none exists. */
 function tryMakeFolder(): unknown {
   try {
     return makeProgramFolder();

@@ -114,7 +114,7 @@ export interface OracleFile {
 /**
  * Returns the name of a module from its position in `fqns`.
  *
- * @throws Error if there is none
+ * @throws Error if none exists
  */
 export function fqnAt({ fqns }: Pick<OracleFile, "fqns">, place: number): string {
   const fqn = fqns[place];

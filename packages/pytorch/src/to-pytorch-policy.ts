@@ -38,7 +38,7 @@ export interface PyTorchPolicy {
 export interface PyTorchPolicyOptions {
   /**
    * The modules to checkpoint, by name, with or without the model's name in front. No module may be inside another one.
-   * By default the outermost modules in a list (`layers.0`, `layers.1`), or, if there are none, the children of the
+   * By default the outermost modules in a list (`layers.0`, `layers.1`), or, if none exist, the children of the
    * model.
    */
   readonly modules?: readonly string[];
@@ -87,7 +87,7 @@ export function toPyTorchPolicy(plan: Plan, trace: Trace, options: PyTorchPolicy
 }
 
 /**
- * Returns the modules that a policy checkpoints by default: the outermost modules in a list, or, if there are none, the
+ * Returns the modules that a policy checkpoints by default: the outermost modules in a list, or, if none exist, the
  * children of the model. Names are those of the trace.
  */
 export function checkpointableModules(trace: Trace): string[] {

@@ -4,7 +4,7 @@ import type { HeldTree } from "./held-tree/held-tree.js";
 
 /** Memory of another run of the same step, per op: a timeline, or the simulation of a plan. */
 export interface HeldByOp extends Pick<MemoryTimeline, "count" | "totalBytes" | "highestBytes" | "bytesByCategory"> {
-  /** The op at which memory peaks, or -1 if there is none. */
+  /** The op at which memory peaks, or -1 if none exists. */
   readonly peakOp: number;
   /** For each op, how many times it is recomputed. */
   readonly recomputations: Uint16Array;

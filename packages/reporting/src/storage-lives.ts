@@ -17,7 +17,7 @@ export interface StorageLife {
   readonly lastOp: number;
   /** The next op after it is freed. It is the number of ops if it is freed at the end of the trace, or never. */
   readonly freedBefore: number;
-  /** Fully qualified name of the module that it belongs to, or undefined if there is none. */
+  /** Fully qualified name of the module that it belongs to, or undefined if none exists. */
   readonly module: string | undefined;
   /** `float32 [8, 10]`, or undefined if no tensor uses it. */
   readonly tensor: string | undefined;

@@ -12,7 +12,7 @@ export interface WhatIfStep extends StepMemory {
   readonly reason?: string | undefined;
 }
 
-/** A hypothetical change: the verdict on the changed step, or the reason why there is none. */
+/** A hypothetical change: the verdict on the changed step, or the reason why none exists. */
 export interface WhatIfRow {
   /** The change to the current step. */
   readonly question: string;

@@ -37,7 +37,7 @@ export interface CastStorages {
    */
   readonly gradients: ReadonlyMap<number, ReadonlyMap<number, string>>;
   /**
-   * The first op that needs a single dtype and would get two, or -1 if there is none. Only possible if just some
+   * The first op that needs a single dtype and would get two, or -1 if none exists. Only possible if just some
    * modules compute in the lower dtype.
    */
   readonly twoDtypes: number;
@@ -119,7 +119,7 @@ class DtypeFlow {
   readonly refused = new Set<number>();
   /**
    * For each storage in a wider dtype, the input storage that made it wide although the op also read narrower ones, or
-   * -1 if there is none.
+   * -1 if none exists.
    */
   private readonly widenedBy: Int32Array;
   /** Storages that the model's code creates in the lower dtype, or casts to it. */

@@ -20,7 +20,7 @@ export function describeTwoDtypes(
 
 /**
  * Returns a note on an op of the backward pass that reads parameters although the plan leaves them sharded. Returns
- * undefined if there is none.
+ * undefined if none exists.
  */
 export function describeReadSharded(trace: Trace, keptSharded: ReadonlySet<GroupState>): string | undefined {
   const groupOf = new Map(

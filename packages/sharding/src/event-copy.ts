@@ -174,7 +174,7 @@ export class EventCopy {
     copy.builder.op({ name, phase, flags: OpFlag.inPlace, stack, inputs, outputs: inputs.slice(0, 1) });
   }
 
-  /** Returns the counterpart of `call`, and creates it if there is none. */
+  /** Returns the counterpart of `call`, and creates it if none exists. */
   private call(call: CallIndex): number {
     if (this.callFor[call] < 0) {
       const { module, parent, tensorInput } = this.trace.calls;

@@ -4,7 +4,7 @@ import { elementBytes, isFloatDtype } from "./sharding-plan.js";
 
 /**
  * Returns the casts of the root's outputs, in a run recorded in the lower dtype, if the plan asks for a higher dtype.
- * Returns undefined if there are none.
+ * Returns undefined if none exist.
  *
  * @param low the dtype that the run computes in
  * @param output the dtype that outputs are cast to

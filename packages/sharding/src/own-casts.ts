@@ -24,7 +24,7 @@ export interface FloatIslands {
   readonly hasUnfusedNorm: boolean;
   /**
    * The first softmax of an attention that PyTorch computes by matrix products, because it has no kernel for the dtype,
-   * mask or heads. -1 if there is none.
+   * mask or heads. -1 if none exists.
    */
   readonly unfusedAttention: number;
 }

@@ -68,7 +68,7 @@ export class SourceStorages {
     this.out.builder.categorize(here, isShard ? Category.shardedParameter : category);
   }
 
-  /** Returns the storage here that was created for `storage`, or -1 if there is none. */
+  /** Returns the storage here that was created for `storage`, or -1 if none exists. */
   ownOf(storage: StorageIndex): number {
     return this.own[storage];
   }

@@ -14,7 +14,7 @@ export class StorageDtypes {
   readonly lowInside: Uint8Array;
   /** 1 for a storage in the lower dtype that is read through a cast to a wider one. */
   readonly widened: Uint8Array;
-  /** The stack of the op that created each storage, and that op, or -1 if there is none. */
+  /** The stack of the op that created each storage, and that op, or -1 if none exists. */
   readonly madeIn: Int32Array;
   readonly madeBy: Int32Array;
   private readonly trace: Trace;

@@ -135,7 +135,7 @@ class OtherOptimizer extends EventCopy {
     }
   }
 
-  /** Returns the tensors of a parameter's state, and creates them if there are none. */
+  /** Returns the tensors of a parameter's state, and creates them if none exist. */
   private keep(parameter: number): readonly number[] {
     const known = this.kept.get(parameter);
     if (known !== undefined) return known;

@@ -106,7 +106,7 @@ export class TraceBuilder {
   private readonly callsOfModule: number[] = [];
   private readonly columns = newColumns();
   private readonly moreStorages = new Map<TensorIndex, readonly StorageIndex[]>();
-  /** The highest op for which a tensor is saved, or -1 if there is none. @internal */
+  /** The highest op for which a tensor is saved, or -1 if none exists. @internal */
   lastSavedOp = -1;
 
   constructor(header: TraceHeader) {

@@ -25,7 +25,7 @@ export interface BackendProbe {
   /** The error, on one line. */
   readonly reason: string | undefined;
   readonly version: string | undefined;
-  /** The module that was loaded, or undefined if there is none. */
+  /** The module that was loaded, or undefined if none exists. */
   readonly path: string | undefined;
   /** Version of TensorFlow that a native package calls. */
   readonly tensorflow: string | undefined;

@@ -9,7 +9,7 @@ import { WeightFiles } from "./weight-files.js";
 export interface KerasFile {
   /** Returns the topology for `loadKerasModel`. */
   topology(): object;
-  /** Returns the weights, or undefined if there are none. */
+  /** Returns the weights, or undefined if none exist. */
   readWeights(onNote: (note: string) => void): Promise<KerasWeights | undefined>;
 }
 

@@ -26,7 +26,7 @@ const defaultIndex = "https://pypi.org/simple";
  * certificates and passwords. Otherwise downloads from `PIP_INDEX_URL` or from PyPI. In both cases the pinned hash must
  * match.
  *
- * @throws RematError `NATIVE_WHEEL` if there is none, `NATIVE_DOWNLOAD` if the download fails or the hash differs
+ * @throws RematError `NATIVE_WHEEL` if none exists, `NATIVE_DOWNLOAD` if the download fails or the hash differs
  * @internal
  */
 export async function downloadWheel(wheel: WheelRequirement, options: DownloadOptions): Promise<string> {

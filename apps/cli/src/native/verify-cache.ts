@@ -9,7 +9,7 @@ export interface CacheItem {
   readonly folder: string;
   /** Number of files hashed. */
   readonly files: number;
-  /** Differences from the state when it was built, or empty if there are none. */
+  /** Differences from the state when it was built, or empty if none exist. */
   readonly problems: readonly SealProblem[];
 }
 

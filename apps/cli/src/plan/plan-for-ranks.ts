@@ -25,7 +25,7 @@ export interface RanksAsked {
 }
 
 /**
- * Returns the part of `remat plan`'s options that is about ranks, or undefined if there are none.
+ * Returns the part of `remat plan`'s options that is about ranks, or undefined if none exist.
  *
  * @throws UsageError
  */

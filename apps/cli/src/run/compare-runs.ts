@@ -9,7 +9,7 @@ export type RunDifference =
 
 /**
  * Returns the first difference between the losses, gradients and updated weights of two runs, compared bitwise in the
- * order in which a step computes them. Undefined if there is none.
+ * order in which a step computes them. Undefined if none exists.
  */
 export function firstDifference(
   expected: readonly StepFigures[],

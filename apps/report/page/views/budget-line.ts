@@ -18,7 +18,7 @@ export interface BudgetScale {
   /** Position of an amount, in pixels from the upper edge. */
   readonly top: (bytes: number) => number;
   readonly bytesAt: (top: number) => number;
-  /** Position from the left edge where a label within these rows covers nothing, or undefined if there is none. */
+  /** Position from the left edge where a label within these rows covers nothing, or undefined if none exists. */
   readonly freePlace: (rows: Omit<Box, "left">) => number | undefined;
 }
 

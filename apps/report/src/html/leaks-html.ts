@@ -4,7 +4,7 @@ import type { LeakFindings } from "../data/report-meta.js";
 import { amount } from "./amount.js";
 import { moduleLink } from "./links.js";
 
-/** Shows the storages that outlive the steps of the run, by line, op, shape and module. Nothing if there are none. */
+/** Shows the storages that outlive the steps of the run, by line, op, shape and module. Nothing if none exist. */
 export function leaksHtml({ facts, rows }: LeakFindings): Html | false {
   if (rows.length === 0) return false;
   return html`<div id="leaks"><h3>Tensors that outlive their step</h3>

@@ -17,5 +17,5 @@ export function fasterGradientsOf(modes: ModeStack): FasterGradients | undefined
   return wanted;
 }
 
-/** Returns the faster gradients in use now, inside `tf.grads` and its callers. Undefined if there are none. */
+/** Returns the faster gradients in use now, inside `tf.grads` and its callers. Undefined if none exist. */
 export const fasterGradientsNow = (): FasterGradients | undefined => openSession()?.pass?.wanted.fasterGradients;

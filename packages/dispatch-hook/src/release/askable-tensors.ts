@@ -15,7 +15,7 @@ export class AskableTensors {
     for (const { id } of node.outputs) this.producers.set(id, node);
   }
 
-  /** Returns a living tensor that is, or leads to, one of `tensors`. Undefined if there is none, and never will be. */
+  /** Returns a living tensor that is, or leads to, one of `tensors`. Undefined if none exists, and never will be. */
   livingSourceOf(tensors: readonly Tensor[]): Tensor | undefined {
     const visited = new Set<number>();
     const waiting = [...tensors];

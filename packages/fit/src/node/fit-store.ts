@@ -29,7 +29,7 @@ export function storeFit(folder: string, summary: FitSummary, search: StoredSear
 }
 
 /**
- * Creates the folder of a store if there is none, and checks that it is writable, before a long search begins.
+ * Creates the folder of a store if none exists, and checks that it is writable, before a long search begins.
  *
  * @throws RematError `FIT_STORE` for a file, or for a folder that is not writable
  */

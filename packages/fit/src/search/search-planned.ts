@@ -164,7 +164,7 @@ function largestAtNoCost(fitting: ReadonlyMap<number, FitStep>, overAt: number):
 }
 
 /**
- * Returns an untried batch in the range whose upper bound is furthest above the best, or undefined if there is none.
+ * Returns an untried batch in the range whose upper bound is furthest above the best, or undefined if none exists.
  */
 function mostPromising(unit: FitUnit, fitting: ReadonlyMap<number, FitStep>, tried: TriedSteps): number | undefined {
   const best = rateOf(unit, bestOf(unit, fitting)!);

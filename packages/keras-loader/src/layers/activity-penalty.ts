@@ -12,7 +12,7 @@ export interface ActivityPenalty {
   readonly l2: number;
 }
 
-/** Reads an `activityRegularizer`. Undefined if there is none, or if its class is not Keras' own. */
+/** Reads an `activityRegularizer`. Undefined if none exists, or if its class is not Keras' own. */
 export function readPenalty(regularizer: unknown): ActivityPenalty | undefined {
   if (!isObject(regularizer) || regularizer["className"] !== "L1L2") return undefined;
   const { l1, l2 } = (regularizer["config"] ?? {}) as JsonObject;

@@ -54,7 +54,7 @@ export interface Activation {
   apply(x: Tensor): Tensor;
 }
 
-/** Returns the activation of a topology, which tfjs-layers parses as for its own layers. Undefined if there is none. */
+/** Returns the activation of a topology, which tfjs-layers parses as for its own layers. Undefined if none exists. */
 export function readActivation(activation: unknown): Activation | undefined {
   if (activation === undefined || activation === null) return undefined;
   return (layers.activation({ activation: activation as never }) as unknown as { readonly activation: Activation })

@@ -38,7 +38,7 @@ export interface FailureAccount {
    * the memory.
    */
   readonly isLeak: boolean;
-  /** The advice for the program, or undefined if there is none. */
+  /** The advice for the program, or undefined if none exists. */
   readonly remedy: FailureRemedy | undefined;
 }
 

@@ -9,7 +9,7 @@ export interface Repeat {
 }
 
 /**
- * Returns the sequence that is repeated three or more times at the end of the list, or undefined if there is none. If
+ * Returns the sequence that is repeated three or more times at the end of the list, or undefined if none exists. If
  * there are several, it is the one that explains most of the list, and then the shortest. In a program without steps or
  * calls of `predict`, this finds the repeating part by the ops that it runs.
  *

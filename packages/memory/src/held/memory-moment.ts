@@ -46,9 +46,9 @@ export interface HeldStorage {
   /** Size in bytes, as allocated. */
   readonly bytes: number;
   readonly category: CategoryName;
-  /** Dtype of the first tensor on it, or undefined if there is none. */
+  /** Dtype of the first tensor on it, or undefined if none exists. */
   readonly dtype: string | undefined;
-  /** Shape of the first tensor on it, or undefined if there is none. */
+  /** Shape of the first tensor on it, or undefined if none exists. */
   readonly shape: readonly number[] | undefined;
   /** The op that allocated it, or undefined if it existed before or no op allocated it. */
   readonly maker: StorageMaker | undefined;

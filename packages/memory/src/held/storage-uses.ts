@@ -6,7 +6,7 @@ export interface StorageUses {
   /** The last op that reads or writes it, or -1 if none does. */
   readonly lastOp: Int32Array;
   /**
-   * The next op after the storage is freed. It is the number of ops if there is none, and -1 if the storage is never
+   * The next op after the storage is freed. It is the number of ops if none exists, and -1 if the storage is never
    * freed.
    */
   readonly freedBefore: Int32Array;

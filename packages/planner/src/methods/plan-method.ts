@@ -43,7 +43,7 @@ export interface MethodRequest
   readonly planCheckpointing?: (trace: Trace, options: CheckpointingOptions) => Promise<CheckpointingAnswer>;
 }
 
-/** The result of a method, or the reason why there is none. */
+/** The result of a method, or the reason why none exists. */
 export type MethodAnswer = MethodPlan | { readonly infeasible: BindingOp; readonly recordedPeakBytes: number };
 
 /** A plan found by a method. */

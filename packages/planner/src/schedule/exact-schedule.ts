@@ -140,7 +140,7 @@ class States {
     this.push(id);
   }
 
-  /** Takes the cheapest state that was not taken yet, or -1 if there is none. */
+  /** Takes the cheapest state that was not taken yet, or -1 if none exists. */
   next(): number {
     const { heap, isDone } = this;
     while (heap.length > 0) {

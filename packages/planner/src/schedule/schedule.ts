@@ -185,7 +185,7 @@ export class Schedule {
   }
 
   /**
-   * Returns the instance whose `value` a reader at `key` gets: the latest instance before it, or -1 if there is none.
+   * Returns the instance whose `value` a reader at `key` gets: the latest instance before it, or -1 if none exists.
    */
   boundAt(value: number, key: number): number {
     const { count, instances } = this.copies;

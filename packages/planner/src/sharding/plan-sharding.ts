@@ -24,7 +24,7 @@ export interface RankStep {
 
 /** A sharding plan with its memory and time. */
 export interface PlannedSharding extends RankStep {
-  /** The additions to the given plan, in the text form of a plan, or empty if there are none. */
+  /** The additions to the given plan, in the text form of a plan, or empty if none exist. */
   readonly added: string;
   readonly plan: ShardingPlan;
 }

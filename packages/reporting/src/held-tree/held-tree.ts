@@ -54,7 +54,7 @@ export interface HeldTree {
   readonly roots: readonly number[];
   /** Places in the columns of `held`. The places of a group are adjacent. */
   readonly order: Int32Array;
-  /** The outermost module, whose name is left out of labels, or empty if there is none. */
+  /** The outermost module, whose name is left out of labels, or empty if none exists. */
   readonly rootModule: string;
   /** Names, kernels and shapes that the columns below refer to. */
   readonly texts: readonly string[];

@@ -2,7 +2,7 @@
  * Returns one name for modules whose names differ only in numbers. `*` stands for a number that differs between them.
  * Redundant parts are left out: the outermost module, and a module whose name is a prefix of the next module's name.
  *
- * @param root fully qualified name of the outermost module, or empty if there is none
+ * @param root fully qualified name of the outermost module, or empty if none exists
  * @example
  * namePattern(["net.conv2.conv2_bn", "net.conv3.conv3_bn"], "net"); // "conv*_bn"
  */

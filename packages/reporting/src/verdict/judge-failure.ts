@@ -24,7 +24,7 @@ export interface FailureVerdictOptions {
   /** The device that the run used. */
   readonly device: Pick<DeviceSpec, "name" | "memoryBytes">;
   readonly units?: SizeUnit | undefined;
-  /** Returns the command for a remedy, or undefined if there is none. */
+  /** Returns the command for a remedy, or undefined if none exists. */
   commandFor?(remedy: FailureRemedy): string | undefined;
 }
 

@@ -13,7 +13,7 @@ export interface GraphMemory {
   /** The budget. Left out if none was requested. */
   readonly budgetBytes?: number | undefined;
   /**
-   * The schedule that was found: one within the budget, or, if there is none, the one with the smallest peak.
+   * The schedule that was found: one within the budget, or, if none exists, the one with the smallest peak.
    * `overhead` is its extra cost as a fraction of running every node once. It is left out if it is not shown.
    */
   readonly planned: { readonly peakBytes: number; readonly overhead?: number };

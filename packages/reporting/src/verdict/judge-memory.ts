@@ -33,7 +33,7 @@ export interface VerdictOptions {
   readonly largestBatch?: FittingBatch | null | undefined;
   /**
    * Returns the command to run: for a way to fit, for the next step if the step fits, or for a run that ran out of
-   * memory. Undefined if there is none.
+   * memory. Undefined if none exists.
    */
   commandFor?(step: WayToFit | NextStep | FailureRemedy): string | undefined;
 }

@@ -58,7 +58,7 @@ export interface Verdict {
   readonly earlyReleasePeakBytes: number | undefined;
   /** The peak of a plan without recomputation, or undefined if it cannot be computed for the run. */
   readonly unrecomputedPeakBytes: number | undefined;
-  /** An option with a lower peak and no slowdown, or undefined if there is none or it is unknown. */
+  /** An option with a lower peak and no slowdown, or undefined if none exists or it is unknown. */
   readonly free: WayToFit | undefined;
   /** Number of ops that recompute activations under manual checkpointing. */
   readonly recomputedOps: number;

@@ -132,7 +132,7 @@ function checkCanMeasure(trace: Trace): void {
     );
 }
 
-/** Returns the measurement, or the reason why there is none. */
+/** Returns the measurement, or the reason why none exists. */
 async function measureCall(call: OpCall, options: BenchmarkOptions): Promise<Measurement | string> {
   const { warmUpRuns = 2, minRuns = 3, maxRuns = 50, budgetMsPerCall = 100, maxBytes = 2 ** 31, signal } = options;
   const bytes = sumBytes(call.inputs) + sumBytes(call.outputs);

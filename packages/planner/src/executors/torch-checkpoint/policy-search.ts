@@ -94,7 +94,7 @@ export class PolicySearch {
     return simulated;
   }
 
-  /** Returns the fastest tried policy with at most this peak, or undefined if there is none. */
+  /** Returns the fastest tried policy with at most this peak, or undefined if none exists. */
   within(budgetBytes: number): TriedPolicy | undefined {
     return this.front
       .filter(({ simulated }) => simulated.peakBytes <= budgetBytes)
