@@ -73,7 +73,7 @@ export const stepOptions = [
     group: "rare",
     access: "data",
     choices: backends,
-    purpose: `Backend that runs the ops, or whose memory is predicted: ${listed(backends)} (default: ${defaults.backend}, but the fastest that works if ops run)`,
+    purpose: `Backend that runs the ops, or whose memory is predicted: ${listed(backends)} (default: ${defaults.backend}; for real steps, the fastest one that works)`,
   }),
   option("--unit <bytes>", {
     group: "rare",

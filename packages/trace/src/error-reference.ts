@@ -204,7 +204,7 @@ export const errorReference = {
       cure: "Rebuild the model with Keras' functional API.",
     },
     KERAS_MODEL_REFUSED: {
-      meaning: "tfjs-layers cannot build a nested model of this file.",
+      meaning: "tfjs-layers cannot build one of the models nested in this file.",
       cure: "Change the layer that the message names, and export the model again.",
     },
     KERAS_LAYER_UNKNOWN: {

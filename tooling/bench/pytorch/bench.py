@@ -29,7 +29,7 @@ BUDGETS = ("85%", "70%", "55%", "40%", None)
 MIB = 2**20
 # Settings of glibc: no allocation is a separate mapping, and the heap is never shrunk.
 KEEPING_FREED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**40), "MALLOC_TOP_PAD_": str(2**26)}
-COLUMNS = ("model", "budget", "predicted", "measured", "peak off by", "bit-equal", "first k blocks", "every nth, HF", "activation_memory_budget", "sac_milp")
+COLUMNS = ("model", "budget", "predicted", "measured", "peak off by", "bitwise identical", "first k blocks", "every nth, HF", "activation_memory_budget", "sac_milp")
 
 
 @dataclass

@@ -33,12 +33,17 @@ def first_blocks(model):
     return [Way(f"first {k}", "blocks", blocks[:k]) for k in range(1, len(blocks) + 1)]
 
 
+def ordinal(n: int) -> str:
+    """2nd, 3rd, 4th."""
+    return f"{n}{({2: 'nd', 3: 'rd'}).get(n, 'th')}"
+
+
 def every_nth_block(model):
     """Checkpoints every nth block, and all blocks. For all, it uses the model's own `gradient_checkpointing_enable()` if
     it has one, as Hugging Face's do.
     """
     blocks = outermost_blocks(model)
-    ways = [Way(f"every {n}.", "blocks", blocks[::n]) for n in range(len(blocks) // 2, 1, -1)]
+    ways = [Way(f"every {ordinal(n)}", "blocks", blocks[::n]) for n in range(len(blocks) // 2, 1, -1)]
     if hasattr(model, "gradient_checkpointing_enable"):
         return [*ways, Way("HF", "own", {"use_reentrant": False})]
     return [*ways, Way("all blocks", "blocks", blocks)]

@@ -90,7 +90,7 @@ export const fitGridOptions = [
     group: "rare",
     access: "data",
     purpose:
-      "Modules that form one FSDP unit: layers.*+head. Repeat the option for other choices (default: each repeated block)",
+      "Modules that form one FSDP unit: layers.*+head. To compare units, give the option several times (default: each block that occurs more than once)",
     parse: (name, value) => [value].flat().map((each) => parseWrap(name, each)),
   }),
   option("--network <speeds>", {

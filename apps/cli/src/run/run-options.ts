@@ -39,7 +39,7 @@ export const runOptions = [
   option("--offload-on-host", {
     group: "rare",
     access: "data",
-    purpose: "Allow a --plan that offloads on a device that computes in host memory. Offloading saves nothing there",
+    purpose: "Allow a --plan with offloading even if the device computes in host memory, where offloading saves nothing",
   }),
   option("--early-release", {
     group: "usual",
