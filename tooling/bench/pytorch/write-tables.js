@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 const modelsInOrder = ["gpt2", "llama", "bert", "vit", "resnet50", "lstm"];
 const shownBudgets = ["70%", "least"];
-const leftOut = new Set(["peak off by", "bit-equal"]);
+const leftOut = new Set(["peak off by", "bitwise identical"]);
 const pathOf = (relative) => fileURLToPath(new URL(relative, import.meta.url));
 
 /**
