@@ -1,9 +1,13 @@
 #!/usr/bin/env node
 import { lackOfDescriptors } from "./lack-of-descriptors.js";
 
-// Imported dynamically, so that a failure to load can be explained.
+const [only, ...others] = process.argv.slice(2);
+// Imported dynamically, so that a failure to load can be explained, and the version is printed without the commands.
 try {
-  await import("./start.js");
+  if ((only === "--version" || only === "-v") && others.length === 0) {
+    const { versionText } = await import("./version.js");
+    process.stdout.write(`${versionText()}\n`);
+  } else await import("./start.js");
 } catch (error) {
   const lack = lackOfDescriptors(error);
   if (lack === undefined) throw error;
