@@ -73,7 +73,7 @@ export async function makeProgram(
       subcommandTerm: (command) => shownUsage(commands.find((entry) => nameOfEntry(entry) === command.name())!),
     })
     .version(versionText(), "-v, --version", "Print the version")
-    .helpOption("-h, --help", "Print this");
+    .helpOption("-h, --help", "Print this help");
   const isWhole = showsAll(args);
   leadHelp(program, "See where training memory goes, what using less costs in time, and train in less memory.");
   for (const option of globalOptions) program.addOption(asTyped(option, isWhole));

@@ -36,7 +36,7 @@ export function rowsToList(top: number | undefined, { isRecords }: OutputFormat)
 export const unitsOption = option("--units <unit>", {
   group: "rare",
   access: "data",
-  purpose: `Unit of sizes: ${sizeUnits.slice(0, -1).join(", ")} or ${sizeUnits.at(-1)}`,
+  purpose: `Unit of printed sizes: ${sizeUnits.slice(0, -1).join(", ")} or ${sizeUnits.at(-1)}`,
   default: "auto",
   choices: sizeUnits,
 });

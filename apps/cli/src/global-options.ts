@@ -7,13 +7,13 @@ export const configurableOptions = [
   option("--color <when>", {
     group: "rare",
     access: "data",
-    purpose: "auto, always or never; auto respects NO_COLOR and FORCE_COLOR (default: auto)",
+    purpose: "When to use colours: auto, always or never. auto follows NO_COLOR and FORCE_COLOR (default: auto)",
     choices: ["auto", "always", "never"],
   }),
   option("--width <n>", {
     group: "rare",
     access: "data",
-    purpose: "Maximum columns of tables (default: the terminal width; unlimited in a pipe)",
+    purpose: "Maximum width of tables, in characters (default: the terminal width; unlimited in a pipe)",
     parse: (name, value) => parseCount(name, value, 40),
   }),
 ];
@@ -22,7 +22,8 @@ export const configurableOptions = [
 export const configOption = option("--config <file>", {
   group: "rare",
   access: "file",
-  purpose: "Read options from this file (default: .rematrc, .rematrc.json or package.json in this folder or above)",
+  purpose:
+    "Read options from this file (default: .rematrc, .rematrc.json or package.json in this folder or a folder above)",
   parse: (name, value) => (value === false ? false : value === true ? undefined : parseText(name, value)),
 });
 

@@ -38,14 +38,14 @@ export const stepOptions = [
   option("--size <size>", {
     group: "rare",
     access: "data",
-    purpose: `Size of an example module: ${listed(modelSizes)} (default: ${defaults.size})`,
+    purpose: `Size to build, if the model file offers several: ${listed(modelSizes)} (default: ${defaults.size})`,
     choices: modelSizes,
   }),
   option("--loss <name>", {
     group: "rare",
     access: "data",
     choices: lossNames,
-    purpose: `Loss for a model that sets none: ${listed(lossNames)} (default: cross-entropy after a softmax, else mean squared error)`,
+    purpose: `Loss, if the model sets none: ${listed(lossNames)} (default: cross-entropy after a softmax, else mean squared error)`,
     parse: parseText,
   }),
   option("--optimizer <name>", {
@@ -73,25 +73,25 @@ export const stepOptions = [
     group: "rare",
     access: "data",
     choices: backends,
-    purpose: `Backend that runs the ops, or whose memory is predicted: ${listed(backends)} (default: ${defaults.backend}; for real steps, the fastest one that works)`,
+    purpose: `Backend to predict, or to run the ops on: ${listed(backends)} (default: ${defaults.backend}; to run ops, the fastest that works)`,
   }),
   option("--unit <bytes>", {
     group: "rare",
     access: "data",
-    purpose: "Allocation unit: sizes are rounded up to a multiple of it (default: 1, or set by the trace)",
+    purpose: "Allocation unit: sizes are rounded up to a multiple of this (default: the trace's unit, or 1)",
     parse: (name, value) => parseCount(name, value, 1, mostUnitBytes),
   }),
   option("--group <by>", {
     group: "rare",
     access: "data",
-    purpose: `How to group the layers of a flat Keras model: ${listed(groupingNames)} (default: ${String(defaults.grouping)})`,
+    purpose: `How to group the layers of a flat Keras model: ${listed(groupingNames)}. prefixes groups by name; cuts splits where a single tensor connects two parts (default: ${String(defaults.grouping)})`,
     choices: groupingNames,
   }),
   option("--checkpointing <how>", {
     group: "rare",
     access: "data",
     choices: checkpointings,
-    purpose: `Manual activation checkpointing in the model: given (keep it) or free (ignore it) (default: ${defaults.checkpointing}, but free for plan and run)`,
+    purpose: `Manual activation checkpointing in the model: given keeps it, free ignores it (default: ${defaults.checkpointing}; free for plan and run)`,
   }),
   option("--seed <n>", {
     group: "rare",
@@ -134,7 +134,7 @@ export const printOptions = [
   option("--trace <file>", {
     group: "output",
     access: "output",
-    purpose: "Also write the trace: out.remat.jsonl, or out.remat.jsonl.gz",
+    purpose: "Also write the trace to a file such as out.remat.jsonl or out.remat.jsonl.gz",
     writes: "text or gzip",
   }),
 ];

@@ -23,7 +23,7 @@ export const deviceOption = option("--device <name>", {
   reads: true,
   parse: (name, value) => readDevice(parseText(name, value)),
   choices: [...Object.keys(deviceSpecs), here],
-  purpose: `Device to estimate for: a name (a100, h100, rtx-4090, cpu, …), here (this machine), or a JSON file (default: ${defaultDevice}, and times measured in a trace are kept)`,
+  purpose: `Device to estimate for: a name (a100, h100, rtx-4090, cpu, …), here for this machine, or a JSON file. Without this option, a trace keeps its measured times (default: ${defaultDevice})`,
 });
 
 /** For commands that report op times. */
@@ -34,7 +34,7 @@ export const pricingOptions = [
     access: "code",
     choices: estimateModes,
     purpose:
-      "operator-level-cost-model (roofline of the device, default) or operator-level-benchmark (runs each op here)",
+      "Op times: from the roofline of the device (operator-level-cost-model, the default) or measured here (operator-level-benchmark)",
   }),
 ];
 

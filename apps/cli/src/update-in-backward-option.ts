@@ -5,14 +5,14 @@ import { UsageError } from "./usage-error.js";
 export const updateInBackwardOption = option("--update-in-backward", {
   group: "rare",
   access: "data",
-  purpose: "With --early-release: update each weight as soon as its gradient is final, in minimize and fit",
+  purpose: "With --early-release: update each weight as soon as its gradient is final. Applies to minimize and fit",
 });
 
 /** For commands that predict early release. */
 export const predictedUpdateOption = option("--update-in-backward", {
   group: "rare",
   access: "data",
-  purpose: "Predict early release that updates each weight as soon as its gradient is final",
+  purpose: "Predict early release in which each weight is updated as soon as its gradient is final",
 });
 
 /**

@@ -32,7 +32,7 @@ const options = [
   option("--max-peak <limit>", {
     group: "usual",
     access: "data",
-    purpose: "Limit of each step: +2% or +50MB over the baseline, or 4GB in total (default: +0%)",
+    purpose: "Limit for the peak of each step: +2% or +50MB over the baseline, or 4GB in total (default: +0%)",
     parse: parseLimit,
   }),
   option("--update", {

@@ -65,7 +65,7 @@ const options = [
   option("--graphs <folder>", {
     group: "output",
     access: "output",
-    purpose: "Also draw the trade-off of each module as SVG and PNG",
+    purpose: "Also draw the trade-off of each module in this folder, as SVG and PNG",
   }),
 ];
 

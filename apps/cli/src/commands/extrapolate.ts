@@ -22,7 +22,7 @@ const options = [
   option("--sizes <sizes>", {
     group: "usual",
     access: "data",
-    purpose: "Sizes of the runs, in order (default: the first tensor dimension that differs between them)",
+    purpose: "Sizes of the runs, in order (default: the first tensor dimension that differs between the runs)",
     parse: parseSizes,
   }),
   option("--budget <size>", {
@@ -38,7 +38,7 @@ const options = [
   option("--top <n>", {
     group: "usual",
     access: "data",
-    purpose: "Number of largest storages to list (default: 10, or all as csv)",
+    purpose: "Number of largest storages to list (default: 10; all with --format csv)",
     parse: parseCount,
   }),
   formatOption,

@@ -66,7 +66,7 @@ const options = [
   option("--top <n>", {
     group: "usual",
     access: "data",
-    purpose: "Number of largest storages to list (default: 10, or all as csv)",
+    purpose: "Number of largest storages to list (default: 10; all with --format csv)",
     parse: parseCount,
   }),
   option("--depth <n>", {
@@ -79,7 +79,7 @@ const options = [
   option("--regions", {
     group: "usual",
     access: "data",
-    purpose: "For a recorded run: show why checkpointing does not save more, by checkpointed region",
+    purpose: "For a recorded run: show for each checkpointed region why it does not save more memory",
   }),
   option("--gathered", {
     group: "rare",

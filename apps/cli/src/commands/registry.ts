@@ -24,7 +24,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     usage: "check <models...>",
-    purpose: "Check peak memory against a baseline: show what grew, and exit 1 if it grew",
+    purpose: "Compare peak memory with a baseline, show what grew, and exit with 1 if the peak is above the limit",
     load: async () => (await import("./check.js")).checkCommand,
   },
   {
@@ -78,7 +78,7 @@ export const commands: readonly CommandEntry[] = [
   {
     usage: "leaks [program...]",
     shownArguments: "<trace | -- program>",
-    purpose: "Find the lines whose tensors outlive their step, in a TensorFlow.js program or a trace",
+    purpose: "Find the lines of code that leak tensors, in a TensorFlow.js program or a trace",
     load: async () => (await import("./leaks.js")).leaksCommand,
   },
   {
@@ -88,7 +88,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     usage: "ui [targets...]",
-    purpose: "Explore a model, a trace or a plan in the terminal, or compare two",
+    purpose: "Explore a model, a trace or a plan in the terminal, or compare two of them",
     load: async () => (await import("./ui.js")).uiCommand,
   },
   {

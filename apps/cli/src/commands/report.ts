@@ -56,7 +56,7 @@ const options = [
   option("--time <time>", {
     group: "usual",
     access: "data",
-    purpose: "Time to search for plans: 8s (default), 500ms, or 0 for none",
+    purpose: "Time to search for plans, such as 500ms, or 0 for no search (default: 8s)",
     parse: parsePlanTimeMs,
   }),
   option("--iterations <n>", {

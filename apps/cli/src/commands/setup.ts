@@ -25,9 +25,9 @@ const setupOptions = [
   option("--dir <folder>", {
     group: "usual",
     access: "output",
-    purpose: "Folder to build in (default: REMAT_CACHE_DIR, or remat in your cache folder)",
+    purpose: "Folder to build in (default: $REMAT_CACHE_DIR, or remat in your cache folder)",
   }),
-  option("--force", { group: "usual", access: "output", purpose: "Build again even if the installed one works" }),
+  option("--force", { group: "usual", access: "output", purpose: "Build again, even if the existing build works" }),
 ];
 
 export const setupCommand: Command = defineCommand({

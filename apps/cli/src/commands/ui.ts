@@ -36,7 +36,7 @@ const options = [
   option("--columns <n>", {
     group: "output",
     access: "data",
-    purpose: "With --once: width (default: the terminal width, $COLUMNS, or 100)",
+    purpose: "With --once: width in characters (default: the terminal width, $COLUMNS, or 100)",
     parse: parseColumns,
   }),
   option("--rows <n>", {

@@ -33,7 +33,7 @@ export const fitGridOptions = [
   option("--devices <names>", {
     group: "device",
     access: deviceAccess,
-    purpose: `Devices to try: names (a100,h100,l4), JSON files, or here (this machine) (default: ${defaultDevice})`,
+    purpose: `Devices to try: names (a100,h100,l4), JSON files, or here for this machine (default: ${defaultDevice})`,
     parse: parseDevices,
   }),
   option("--device <name>", {
@@ -57,25 +57,25 @@ export const fitGridOptions = [
   option("--batch <sizes>", {
     group: "usual",
     access: "data",
-    purpose: "Batch sizes per rank: 1..512, or 8,16,32 (default: 1..512, or as recorded)",
+    purpose: "Batch sizes to try per rank, such as 1..512 or 8,16,32 (default: 1..512; for recorded runs, as recorded)",
     parse: parseBatches,
   }),
   option("--optimizer <names>", {
     group: "usual",
     access: "data",
-    purpose: "Optimizers: sgd,adam, or adam,adamw8bit for PyTorch runs (default: the one of the model, or sgd)",
+    purpose: "Optimizers to try, such as sgd,adam or, for PyTorch runs, adam,adamw8bit (default: the model's, or sgd)",
     parse: parseList,
   }),
   option("--precision <names>", {
     group: "usual",
     access: "data",
-    purpose: `For PyTorch runs: ${fitPrecisions.join(", ")} (default: as recorded)`,
+    purpose: `Precisions to try for PyTorch runs: ${fitPrecisions.join(", ")} (default: as recorded)`,
     parse: (name, value) => parseChoices<FitPrecision>(name, value, fitPrecisions),
   }),
   option("--ways <names>", {
     group: "usual",
     access: "data",
-    purpose: `Strategies: ${fitWayNames.join(", ")} (default: all but offload)`,
+    purpose: `Strategies to try: ${fitWayNames.join(", ")}. stock is the unmodified step (default: all but offload)`,
     choices: fitWayNames,
     parse: (name, value) => parseChoices<FitWayName>(name, value, fitWayNames),
   }),
@@ -90,7 +90,7 @@ export const fitGridOptions = [
     group: "rare",
     access: "data",
     purpose:
-      "Modules that form one FSDP unit: layers.*+head. To compare units, give the option several times (default: each block that occurs more than once)",
+      "Modules that each form one FSDP unit: layers.*+head. Repeat the option to compare several choices (default: the blocks that repeat)",
     parse: (name, value) => [value].flat().map((each) => parseWrap(name, each)),
   }),
   option("--network <speeds>", {
@@ -147,7 +147,7 @@ export const fitGridOptions = [
     group: "rare",
     access: "network",
     purpose:
-      "Do the work of searches that pass this URL to --engine, for the given models and runs, with --workers threads",
+      "Run jobs of the searches whose --engine is this URL, with --workers threads. Name the same models and runs as these searches",
   }),
   option("--watch", {
     group: "rare",
@@ -179,7 +179,7 @@ export const fitGridOptions = [
   option("--sqlite <file>", {
     group: "rare",
     access: "output",
-    purpose: "Write the folder of --store as a SQLite file. Without MODEL, do only that",
+    purpose: "Write the folder of --store as a SQLite file. Without a model, do only that",
     writes: "text",
   }),
   option("--parquet <file>", {

@@ -165,14 +165,14 @@ export const planOptions = [
   option("--max-overhead <share>", {
     group: "usual",
     access: "data",
-    purpose: "Extra step time allowed, such as 20%. Without --budget, find the lowest peak for it",
+    purpose: "Extra step time allowed, such as 20%. Without --budget, find the lowest peak within this time",
     parse: parseShare,
   }),
   option("--time <time>", {
     group: "usual",
     access: "data",
     purpose:
-      "Search time, such as 5s, 500ms or 2min (default: 5s, or until --iterations are done). For a graph file, reading and writing count as well",
+      "Search time, such as 5s, 500ms or 2min. For a graph file, it includes reading and writing (default: 5s; no limit with --iterations)",
     parse: parseTimeMs,
   }),
   option("--iterations <n>", {
@@ -197,13 +197,13 @@ export const planOptions = [
   option("--executor <name>", {
     group: "rare",
     access: "data",
-    purpose: `Executor of the plan: ${planExecutors.map(({ name, purpose }) => `${name} (${purpose})`).join(", ")} (default: set by the run)`,
+    purpose: `Executor that will run the plan: ${planExecutors.map(({ name, purpose }) => `${name} (${purpose})`).join(", ")} (default: depends on the input)`,
     choices: planExecutors.map(({ name }) => name),
   }),
   option("--whole-modules", {
     group: "rare",
     access: "data",
-    purpose: "For PyTorch: checkpoint whole modules only, which sharded and compiled models need",
+    purpose: "For PyTorch: checkpoint whole modules only. Sharded and compiled models need this",
   }),
   option("--method <name>", {
     group: "rare",
@@ -222,40 +222,40 @@ export const planOptions = [
   option("--pareto <n>", {
     group: "rare",
     access: "data",
-    purpose: "Also plan for this many budgets, down to the smallest, and recommend three",
+    purpose: "Also plan for this number of budgets, down to the smallest possible, and recommend three of the plans",
     parse: (name, value) => parseCount(name, value, 2),
   }),
   option("--module <fqn>", {
     group: "rare",
     access: "data",
-    purpose: "For methods that plan modules: plan only these (names or patterns, separated by commas)",
+    purpose: "With a --method that plans modules: the modules to plan, as names or patterns separated by commas",
     parse: parseNames,
   }),
   option("--checkpoint <modules>", {
     group: "usual",
     access: "name or file",
     purpose:
-      "For a TensorFlow.js model: evaluate your own checkpointing rules instead of searching: layers.*, block_1(save=BatchMatMul), or RematScope(…) as in Keras",
+      "Evaluate your own checkpointing rules for a TensorFlow.js model, without a search: layers.*, block_1(save=BatchMatMul), or RematScope(…) as in Keras",
     parse: (name, value) => [value].flat().flatMap((each) => parseCheckpointed(name, each)),
   }),
   option("--world-size <n>", {
     group: "rare",
     access: "data",
-    purpose: "For --method modules: number of devices that weights are sharded over",
+    purpose: "With --method modules: number of devices that weights are sharded over",
     default: 1,
     parse: parseCount,
   }),
   option("--fsdp-units <names>", {
     group: "rare",
     access: "data",
-    purpose: "For --method modules: modules that are sharded as one unit",
+    purpose: "With --method modules: modules that are each sharded as one unit",
     parse: parseNames,
   }),
   option("--fsdp <plan>", {
     group: "usual",
     access: "name or file",
     purpose:
-      "Plan one rank of many: world=8,bf16. The search chooses everything that you leave open: wrapping, resharding and checkpointing",
+      "Plan one rank of many, such as world=8,bf16. The search chooses wrapping, resharding and checkpointing, except for settings that you give",
     parse: parseSharding,
   }),
   option("--fsdp-code <file>", {
@@ -279,7 +279,7 @@ export const planOptions = [
   option("--top <n>", {
     group: "rare",
     access: "data",
-    purpose: "Number of recomputed storages or nodes to list (default: 10, or all as csv)",
+    purpose: "Number of recomputed storages or nodes to list (default: 10; all with --format csv)",
     parse: parseCount,
   }),
   option("-o, --output <file>", {

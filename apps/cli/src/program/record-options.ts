@@ -14,7 +14,7 @@ export const recordProgramOptions = [
   option("-o, --output <file>", {
     group: "output",
     access: "output",
-    purpose: "File of the trace, compressed if it ends in .gz (default: named after the script)",
+    purpose: "File of the trace, compressed if the name ends in .gz (default: named after the script)",
     writes: "text or gzip",
     writesByDefault: defaultOutput,
   }),
@@ -28,7 +28,7 @@ export const recordProgramOptions = [
   option("--seconds <n>", {
     group: "usual",
     access: "data",
-    purpose: "Time to look for other models after the first step, in seconds",
+    purpose: "Seconds to look for other models after the first step",
     default: 60,
     parse: parseCount,
   }),

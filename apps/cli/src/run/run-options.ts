@@ -39,7 +39,8 @@ export const runOptions = [
   option("--offload-on-host", {
     group: "rare",
     access: "data",
-    purpose: "Allow a --plan with offloading even if the device computes in host memory, where offloading saves nothing",
+    purpose:
+      "Allow a --plan with offloading even if the device computes in host memory, where offloading saves nothing",
   }),
   option("--early-release", {
     group: "usual",
@@ -51,7 +52,7 @@ export const runOptions = [
     group: "usual",
     access: "data",
     purpose:
-      "Resident memory allowed. A step that is predicted to need more is rejected, and a process that uses more is ended",
+      "Resident memory allowed. remat rejects a step that is predicted to need more, and ends a process that uses more",
     parse: parseSize,
   }),
   option("--reserve <size>", {
