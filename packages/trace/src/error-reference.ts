@@ -31,7 +31,7 @@ export const errorReference = {
       cure: "Let the search run longer, or raise `--budget`.",
     },
     PROCESS_DIED: {
-      meaning: "A process started by remat ended without an answer. If the system killed it, memory ran out.",
+      meaning: "A process that remat started ended without a result. If the system killed it, memory ran out.",
       cure: "Lower `--budget` or `--batch`. If the message shows a crash, report it.",
     },
     LOG_UNREADABLE: {
@@ -123,7 +123,8 @@ export const errorReference = {
       cure: "Name the recorded step, and pass the policy to `remat compare --checkpoint`.",
     },
     IMPORTER_UNKNOWN: {
-      meaning: "A process of remat does not support the kind of file that another process passed to it.",
+      meaning:
+        "Two processes of remat have different versions, and one does not support a kind of file that the other reads.",
       cure: "Use the same remat version in all processes.",
     },
     GRAPH_MODEL_DYNAMIC: {
@@ -298,7 +299,7 @@ export const errorReference = {
       cure: "Record it with a memory tracker, or with remat's recorder for PyTorch.",
     },
     TRACE_NO_BACKWARD: {
-      meaning: "The trace has no backward pass.",
+      meaning: "The memory tracker expects a backward pass, and the trace has none.",
       cure: "Trace the step with its loss and gradients, or pass `forwardOnly: true`.",
     },
     TRACE_NO_PARAMETERS: {
@@ -318,11 +319,11 @@ export const errorReference = {
       cure: "Record the run with this optimizer, or remove `--optimizer`.",
     },
     TRACE_PHASE: {
-      meaning: "The trace has no backward pass, so nothing can be checkpointed.",
+      meaning: "Planning and checkpointing need a backward pass, and the trace has none.",
       cure: "Record a training step.",
     },
     TRACE_RECOMPUTES: {
-      meaning: "The recorded step already uses checkpointing, but the plan must choose what to recompute.",
+      meaning: "The recorded step already uses checkpointing. A plan needs a step without it.",
       cure: "Record the step without checkpointing.",
     },
     TRACE_RUNTIME: {
@@ -397,7 +398,7 @@ export const errorReference = {
     },
     BUDGET_INFEASIBLE: {
       meaning: "The budget is too small. The message names the op that needs more memory, and a larger budget.",
-      cure: "Raise the budget to that size, or use a smaller batch. If remat decides during the step (`withMemoryBudget`, `remat exec --budget`), a later op may need even more.",
+      cure: "Raise the budget to that size, or use a smaller batch. With `withMemoryBudget` and `remat exec --budget`, a later op may need even more.",
     },
     BUDGET_NOT_FOUND: {
       meaning: "The search found no plan within the budget, but one may exist.",
@@ -424,7 +425,7 @@ export const errorReference = {
     },
     PLANNER_BUG: {
       meaning: "The planner returned an impossible result.",
-      cure: "Report this as a bug, with the file.",
+      cure: "Report this as a bug, with the model, graph or trace that you planned.",
     },
     SOLVER_FAILED: {
       meaning: "The solver HiGHS failed or could not be loaded. Browser bundles do not contain it.",
@@ -436,8 +437,8 @@ export const errorReference = {
     },
     LINK: {
       meaning:
-        "The rate of the link between device and host is wrong, or offloading is not supported for this framework.",
-      cure: "Correct the rate, or leave the link out.",
+        "The bandwidth between device and host memory is wrong, or offloading is not supported for this framework.",
+      cure: "Correct the bandwidth, or plan without offloading.",
     },
     GRAPH_FILE: {
       meaning: "The nodes or edges of a graph file are wrong or in the wrong order.",
@@ -473,8 +474,8 @@ export const errorReference = {
       cure: "Export the model in training mode, with weights that require gradients.",
     },
     PYTORCH_POLICY: {
-      meaning: "A plan cannot be written as a policy for PyTorch.",
-      cure: "Name only modules that run, and name each module once.",
+      meaning: "A module to checkpoint does not run in the trace or is inside another one, or the trace is of another framework.",
+      cure: "Use a PyTorch run, and name only modules that run and are not inside one another.",
     },
   },
   "Running with less memory": {
@@ -510,7 +511,7 @@ export const errorReference = {
       cure: "Choose another backend, such as the one in the message.",
     },
     KERNEL_UNKNOWN: {
-      meaning: "`declarePure()` names a kernel that no backend has.",
+      meaning: "`declarePure()` names a kernel that no backend provides.",
       cure: "Register the kernel first, or correct the name.",
     },
     REPLAY_DIFFERS: {
@@ -552,7 +553,7 @@ export const errorReference = {
     },
     TWO_HOOKS: {
       meaning: "Two copies of @remat/dispatch-hook are loaded, and only one can watch TensorFlow.js.",
-      cure: "Install one version: `npm ls @remat/dispatch-hook` lists the copies. Under `remat record` and `remat exec`, your program uses the command's copy if their versions are equal. In CommonJS on Node 20, load `@remat/checkpoint` instead of `remat`.",
+      cure: "Install one version: `npm ls @remat/dispatch-hook` lists the copies. Under `remat record` and `remat exec`, your program uses the command's copy if both copies have the same version. In CommonJS on Node 20, load `@remat/checkpoint` instead of `remat`.",
     },
     WEBGL_CONTEXT_LOST: {
       meaning:
@@ -636,7 +637,10 @@ export const errorReference = {
       cure: "Use operator-level-cost-model or operator-level-benchmark.",
     },
     NOT_MEASURED: { meaning: "The trace has no measured times.", cure: "Run `benchmarkTrace` on it first." },
-    NOT_PRICED: { meaning: "The trace has no times.", cure: 'Choose a device, such as `deviceSpec("a100")`.' },
+    NOT_PRICED: {
+      meaning: "The trace has no times.",
+      cure: 'Estimate times for a device, such as `deviceSpec("a100")`.',
+    },
     BENCHMARK_FRAMEWORK: {
       meaning: "Ops of another framework cannot be timed in TensorFlow.js.",
       cure: "Estimate them for a device, or time them in Python with `remat.record_step`.",
@@ -759,7 +763,8 @@ export const errorReference = {
       cure: "Raise the budget, or use a smaller batch.",
     },
     BUDGET_RAISED: {
-      meaning: "A later step needs more memory without remat, so the budget, a share of that memory, was raised.",
+      meaning:
+        "The budget is a share of the memory that a step needs without remat. A later step needs more, so remat raised the budget.",
       cure: "For a fixed limit, give the budget in bytes.",
     },
     PLAN_OVER_BUDGET: {
@@ -767,12 +772,13 @@ export const errorReference = {
       cure: "Raise the budget, or plan again within it.",
     },
     RESIDENT_OVER_BUDGET: {
-      meaning: "The process is larger than its tensors, because freed memory is not returned to the system.",
+      meaning:
+        "The process uses more memory than the budget, because memory of freed tensors is not returned to the system.",
       cure: "Lower the budget to make the process smaller.",
     },
     UPDATE_AFTER_BACKWARD: {
       meaning: "`updateInBackward` has no effect in this pass.",
-      cure: "Nothing is wrong with the result. The message gives the reason.",
+      cure: "Nothing to fix: the result is correct. The message gives the reason.",
     },
   },
 } as const;
