@@ -43,7 +43,7 @@ export async function runCli(args: readonly string[], io: ConsoleIo): Promise<nu
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return ExitCode.ok;
-    // Only global options and no command: help has already been printed.
+    // Without a command, help has already been printed.
     if (error instanceof CommanderError && error.code === "commander.help") return ExitCode.usage;
     return report(error, given.find(entryNamed), io);
   }

@@ -100,8 +100,8 @@ export async function makeProgram(
 }
 
 /**
- * Returns whether every option is shown. Only help leaves some out, unless you ask for all. A mistyped option is
- * compared with all shown ones.
+ * Returns whether every option is shown. Only help without `--all` leaves some out. For a mistyped option, commander
+ * suggests only options that are shown.
  */
 function showsAll(args: readonly string[]): boolean {
   // Arguments after `--` belong to a program.

@@ -130,7 +130,7 @@ const mostBytes = 2 ** 22;
 /**
  * Returns the text of a regular file, or undefined if it does not exist or may not be read.
  *
- * @throws RematError `CONFIG_FILE` for a pipe, which would block, a device, or a file that is far too large
+ * @throws RematError `CONFIG_FILE` for a pipe (reading it would block), a device, or a file that is far too large
  */
 function readWhole(path: string): string | undefined {
   try {

@@ -70,7 +70,7 @@ function inUnits(trace: Trace, { request: { allocationUnitBytes } }: ModelOption
   return allocationUnitBytes === undefined ? trace : trace.withHeader({ ...trace.header, allocationUnitBytes });
 }
 
-/** Rejects options that would have changed a run, since it has already been recorded. */
+/** Rejects options that would have changed a run, since the run has already been recorded. */
 function refuseToChange({ name }: ModelSource, { request }: ModelOptions): void {
   const { allocationUnitBytes: _, ...changing } = optionOfField;
   const field = (Object.keys(changing) as (keyof typeof changing)[]).find((each) => request[each] !== undefined);

@@ -42,7 +42,7 @@ export function isTooDeep(error: Error): boolean {
   return error instanceof RangeError && /call stack/.test(error.message);
 }
 
-/** Returns whether TensorFlow.js threw the error, or its stand-in in a fake step. */
+/** Returns whether the error comes from TensorFlow.js, or from the code that replaces it in a fake step. */
 function isOfTensors(error: Error): boolean {
   if (error instanceof RematError) return /^(KERNEL_|DATA_DEPENDENT$|TENSOR_SIZE$)/.test(error.code);
   const [first = ""] = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));

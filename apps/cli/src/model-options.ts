@@ -14,7 +14,10 @@ import { type OptionValues, option } from "./command.js";
 import { formatOption, unitsOption } from "./format-option.js";
 import { parseCount, parseText } from "./usage-error.js";
 
-/** Far above any allocator's unit, while a million storages still add up to an exact integer. */
+/**
+ * Far above any allocator's unit, and small enough that the sizes of a million storages still add up to an exact
+ * integer.
+ */
 const mostUnitBytes = 2 ** 30;
 const backends = fakeableBackends().map(({ name }) => name);
 const optimizers = [...optimizerNames, noOptimizer];

@@ -48,7 +48,7 @@ function checkpointOf(path: string, said: string): readonly CheckpointedModules[
 }
 
 /**
- * Parses the interconnect of ranks from `--network`. By default the device's own.
+ * Parses the interconnect of ranks from `--network`. The default is the interconnect of the device.
  *
  * @throws UsageError
  */

@@ -17,7 +17,7 @@ const typed = new Map<string, string>();
  * as a shell's `<(command)`) by a file with its content. Models are read more than once and by other processes. The
  * files are deleted afterwards.
  *
- * @throws UsageError if there is nothing to read, or if it is requested twice
+ * @throws UsageError if standard input is a terminal, or if `-` is given twice
  */
 export async function withStandardInput(
   targets: readonly string[],

@@ -16,10 +16,10 @@ export const predictedUpdateOption = option("--update-in-backward", {
 });
 
 /**
- * Returns whether weights are updated in the backward pass, which requires `--early-release`: plans and budgets update
- * weights after it.
+ * Returns whether weights are updated in the backward pass. This requires `--early-release`, because plans and budgets
+ * update weights after the backward pass.
  *
- * @throws UsageError if that is missing
+ * @throws UsageError if `--early-release` is missing
  */
 export function updatesInBackward({
   updateInBackward,

@@ -8,7 +8,7 @@ type Listener = (event: never) => void;
  */
 type Attributes = Readonly<Record<string, string | number | boolean | undefined | Listener>>;
 
-/** Attributes with visible text. In others, names are keys. */
+/** Attributes with visible text. In other attributes, names serve as keys and must not be escaped. */
 const shown: ReadonlySet<string> = new Set(["title", "aria-label", "aria-valuetext", "alt", "placeholder"]);
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Asks one question at a time. If several arrive meanwhile, only the last of them is asked. An outdated answer is
- * ignored. With `usesAll` it is used, because it is better than none, for example while a slider moves.
+ * ignored unless `usesAll` is set: while a slider moves, an outdated answer is better than none.
  */
 export function latest(usesAll = false): <T>(question: () => Promise<T>, use: (answer: T) => void) => void {
   let asked = 0;

@@ -115,7 +115,7 @@ function parseLimit(name: string, value: unknown): PeakLimit {
   if (more !== undefined && /^[\d.]+%$/.test(more)) return { kind: "share", share: parseShare(name, more) };
   const bytes = bytesOf(name, more ?? text);
   if (bytes !== undefined) return more === undefined ? { kind: "most", bytes } : { kind: "more", bytes };
-  // A plain number or percentage would be ambiguous.
+  // A plain number or percentage could mean a growth or a total.
   const [, number] = /^\+?([\d.]+)%?$/.exec(text) ?? [];
   throw new UsageError(
     `--${name} expects a growth, such as +2% or +100MB, or a total, such as 4GB; found ${quote(value)}.${number === undefined ? "" : ` For a growth of ${number}%, type +${number}%.`}`,

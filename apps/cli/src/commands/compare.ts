@@ -86,8 +86,8 @@ async function compare({ targets: [model], options: given, io }: Invocation<type
 }
 
 /**
- * For a TensorFlow.js run: compares checkpointing, as plans of its executor, with early release, which it uses without
- * a plan.
+ * For a TensorFlow.js run, turns checkpointing rules into plans of the executor. Adds a row for early release, which
+ * the executor uses without a plan.
  */
 function followed(trace: Trace, shardings: readonly NamedSharding[]): readonly NamedSharding[] {
   if (trace.header.framework !== "tfjs" || shardings.every(({ checkpoint }) => checkpoint === undefined))

@@ -21,8 +21,8 @@ export const explainCommand: Command = defineCommand({
 });
 
 /**
- * Explains an allocator's out-of-memory log (`remat explain LOG [TRACE]`): the failed allocation, and which pieces of
- * memory were used by what.
+ * Explains an allocator's out-of-memory log (`remat explain LOG [TRACE]`): the failed allocation, and the tensors that
+ * used each piece of memory.
  */
 async function explain({
   targets: [path, trace],

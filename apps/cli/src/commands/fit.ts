@@ -83,7 +83,7 @@ async function fit(invocation: Invocation<typeof options>): Promise<number> {
     throw new UsageError("--matrix needs a terminal for its keys, and there is none here. Remove --matrix.");
   const files = { "--apply": apply, "--parquet": parquet, "--html": page };
   const shown = shownBeside(io, files);
-  // Checked first, since a long search would be lost.
+  // Checks the output files first, because the result of a long search would be lost if they cannot be written.
   for (const [option, path] of Object.entries({ ...files, "--sqlite": sqlite }))
     if (path !== undefined) checkFor(option, path);
   if (store !== undefined) checkFitStore(store);
@@ -165,8 +165,8 @@ function stepOfFit({ size, loss, backend, unit, group, seed, layers }: FitOption
 }
 
 /**
- * Returns the time at which the search ended, which its rows record. `SOURCE_DATE_EPOCH`, in seconds, replaces it for
- * reproducible output.
+ * Returns the end time of the search, for the rows of the store. For reproducible output, `SOURCE_DATE_EPOCH` (in
+ * seconds) replaces it.
  */
 function timeOfSearch({ env }: Pick<ConsoleIo, "env">): string {
   const epoch = env["SOURCE_DATE_EPOCH"];
@@ -179,7 +179,7 @@ async function exportStore(folder: string, path: string, io: ConsoleIo): Promise
   io.stderr.write(terminal.lines([`remat: wrote ${rows} rows to ${path}`]));
 }
 
-/** Answers for a fleet until it is stopped (`remat fit --serve`). */
+/** Runs jobs of searches on other machines until Ctrl-C (`remat fit --serve`). */
 async function serve(url: string, { targets, options: given, io }: Invocation<typeof options>): Promise<void> {
   if (targets.length === 0)
     throw new UsageError("--serve needs the files to answer about. Name models or recorded runs.");
@@ -197,7 +197,7 @@ async function serve(url: string, { targets, options: given, io }: Invocation<ty
   await worker.close();
 }
 
-/** A training process uses memory for more than tensors. */
+/** Suggests `--reserve`, because a training process also uses memory for other things than tensors. */
 function describeReserve({ request: { devices, memoryBytes, reserveBytes } }: FitOptions): readonly string[] {
   return memoryBytes !== undefined && reserveBytes === undefined && devices.some(({ name }) => name === here)
     ? ["all of --memory is used for tensors: --reserve 500MB keeps some of it for the process"]

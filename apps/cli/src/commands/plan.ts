@@ -129,7 +129,7 @@ async function planModel(
   }
   progress.show(`planning ${name}`, true);
   const found = besideStock(await findPlan(trace, budgetOfStock(asked, stock), name, io, progress), stock);
-  // Compares the plan with the same step.
+  // Early release is predicted for the step that was planned, with the same checkpointing.
   const { request, ...files } = given.step;
   const { checkpointing = "free" } = request;
   const step = { request: { ...request, checkpointing }, ...files };
@@ -209,8 +209,8 @@ async function traceToPlan({ source, step: asked }: Given, pricing: Pricing, pro
 }
 
 /**
- * A fraction of the step's peak means a fraction of the baseline's. Methods that plan by module interpret it
- * themselves.
+ * Converts a fraction of the step's peak to bytes, as a fraction of the baseline's peak. Methods with a budget for each
+ * module interpret fractions themselves.
  */
 function budgetOfStock(asked: PlanOptions, stock: Trace): PlanOptions {
   const { budget, method } = asked;

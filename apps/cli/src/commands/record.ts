@@ -83,7 +83,10 @@ export async function tellFailure(
   tellFacts({ facts: [first, `The step up to there is in ${path}.`, ...facts], command: verdict!.command }, io);
 }
 
-/** Opens the file on first read. If the output cannot be written, the file is never read, and it is deleted. */
+/**
+ * Returns the content of a file, which is opened on first read. If the output cannot be written, the file is deleted
+ * without being read.
+ */
 async function* contentOf(path: string, zips: boolean): AsyncGenerator<Uint8Array> {
   const file = createReadStream(path);
   yield* zips ? pipeline(file, createGzip(), () => {}) : file;

@@ -121,7 +121,7 @@ async function report({ targets, options: given, typedOptions, io }: Invocation<
     // For a plan and a run, the run is shown with the plan drawn over it.
     const run = source.kind === "run" ? source : compared?.kind === "run" ? compared : undefined;
     const planned = source.kind === "plan" ? source : compared?.kind === "plan" ? compared : undefined;
-    // Named after its file, as typed.
+    // The plan is named after its file, as typed.
     const planPath = planned === source ? model : (other ?? "");
     const plan = planned && { plan: planned.plan, name: basename(planPath) };
     const load = async (each: ReportSource & { kind: "run" }): Promise<ShownStep> => {
@@ -241,12 +241,12 @@ async function loadRun(
   return stepToShow(model, step, { trace: (each) => loadTrace(model, each, progress), price }, plan);
 }
 
-/** The device that times were estimated for, if they were. */
+/** The device that times were estimated for, or undefined if no time was estimated. */
 function pricedFor(trace: Trace, given: ReportOptions) {
   return trace.ops.runtimeSource.includes(RuntimeSource.roofline) ? pricingOf(given).device : undefined;
 }
 
-/** How long to search for plans: 0 for none. */
+/** Parses the search time for plans in milliseconds. 0 means no search. */
 function parsePlanTimeMs(name: string, value: unknown): number {
   return /^0+(\.0*)?(ms|s|m|min)?$/.test(String(value)) ? 0 : parseTimeMs(name, value);
 }

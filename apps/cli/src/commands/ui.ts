@@ -154,7 +154,7 @@ async function printOnce(
         device: pricing.device,
         module,
         verdict,
-        // The verdict is already given.
+        // Other facts serve only for the verdict, which `verdict` already contains.
         atHand: { planned: atHand?.planned },
         other,
         model: isModel === true ? { path, answerWhatIfs: answerWhatIfsOf(modelOptionsOf(given)) } : undefined,

@@ -123,7 +123,7 @@ function readStep(watched: WatchedStep): SeenStep | undefined {
   }
 }
 
-/** A step in one line, since programs take many. */
+/** A step in one line, because a program runs many steps. */
 function describeStep({ pass, name, view: { peakBytes, categories, peakOp, peakLine } }: SeenStep): string {
   const [first, second] = categories.map(
     ({ label, bytes }) => `${label.toLowerCase()} (${formatPercent(bytes / peakBytes)})`,

@@ -25,7 +25,7 @@ export interface Examination {
   readonly backends: readonly BackendProbe[];
 }
 
-/** Tests a package: in a separate process, or in a test's own way. */
+/** Tests a package in a separate process. Unit tests replace this function. */
 export type Probe = (brought: BroughtBackend, from: string) => Promise<BackendProbe>;
 
 /** Examines the machine, the packages and every backend, as seen from the folder `from`. */

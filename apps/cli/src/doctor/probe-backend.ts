@@ -77,7 +77,7 @@ function ask({ backend, path }: BackendModule): Promise<ProbeAnswer> {
         else resolve({ missing: "start", reason: crash(error, stderr) });
       },
     );
-    // A module may have left something running.
+    // Ends the process after its answer, because a module may have left something running.
     child.stdout?.on("data", (text: string) => {
       if (/^\{.*\}$/m.test(text)) child.kill();
     });

@@ -30,8 +30,8 @@ export const countProblems = ({ items }: Verification): number =>
 const namedProblems = 10;
 
 /**
- * Returns a line for the whole, one for each folder, and one for each item that was changed after it was built. The
- * records have one row for each of these.
+ * Returns a summary line, a line for each folder, and a line for each item that changed after the build. The records
+ * have one row for each of these items.
  */
 export function verificationDocument(found: Verification): OutputDocument {
   const lines = linesOf(found);

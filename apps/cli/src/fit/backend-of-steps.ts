@@ -5,14 +5,14 @@ import { probeBackend } from "../doctor/probe-backend.js";
 /** The backend whose steps are searched. */
 export interface BackendOfSteps {
   readonly name: BackendName;
-  /** Why this one was chosen, in a sentence, or undefined if it was named. */
+  /** Why this backend was chosen, in a sentence. Undefined if the user named it. */
   readonly note: string | undefined;
 }
 
 /**
- * Returns the backend whose steps have to fit: the named one. Without a name, it is one that represents all. If the
- * steps have to fit on this machine, it is the best that can train here, tested in a separate process, as in
- * `remat run`.
+ * Returns the backend whose steps have to fit: the named one, or else the default backend. If the steps have to fit on
+ * this machine and no backend is named, it is the best one that can train here. As in `remat run`, a separate process
+ * tests that.
  */
 export async function backendOfSteps(
   named: BackendName | undefined,

@@ -48,7 +48,7 @@ function addCode(hash: Hash, path: string, seen: Set<string>): void {
   seen.add(path);
   const content = readInput(path, { maxBytes: mostCodeBytes });
   add(hash, content);
-  // For a Keras topology, its weights do not matter.
+  // Only code imports other files. The weights of a Keras topology do not matter.
   if (!/\.[cm]?js$/.test(path)) return;
   for (const name of importedNames(content.toString())) {
     if (name.startsWith(".")) {
@@ -58,10 +58,7 @@ function addCode(hash: Hash, path: string, seen: Set<string>): void {
   }
 }
 
-/**
- * Modules named in `import`, `export … from`, `import()`, `require()`, `new URL(…)`, and as the name of a neighbouring
- * file.
- */
+/** Returns the names that code passes to `import`, `export … from`, `import()`, `require()` and `new URL(…)`. */
 function importedNames(code: string): readonly string[] {
   const names = new Set<string>();
   for (const [, name] of code.matchAll(/\b(?:from|import|require|URL)\s*\(?\s*["'`]([^"'`\n]+)["'`]/g)) names.add(name);

@@ -17,7 +17,7 @@ import { displaySafe } from "@remat/trace/text";
 export interface MatrixState {
   readonly row: number;
   readonly column: number;
-  /** Index among the dimensions with several values, of which {@link matrixKeys} exclude values. */
+  /** Index of the selected dimension among those with several values. Keys exclude its values. */
   readonly dimension: number;
   /** Values excluded by each action, for undo. */
   readonly pruned: readonly (readonly FitValue[])[];

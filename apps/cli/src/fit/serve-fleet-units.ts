@@ -27,7 +27,7 @@ export function serveFleetUnits(
   });
 }
 
-/** The files as they are on this machine, since their hashes are checked. */
+/** Returns the hashes of the files on this machine, which are compared with those of the search. */
 function keyedFiles(given: GivenFiles, files: unknown): FleetFiles {
   return fleetFilesOf(given.jobOf(files));
 }

@@ -119,8 +119,8 @@ function scaledSteps(
 type ReleasedRequest = StepRequest & { readonly updateInBackward: boolean };
 
 /**
- * Caches the latest answers. A failed one is requested again. Steps are traced one after the other, since there is one
- * engine.
+ * Caches the latest answers. A failed answer is requested again. Steps are traced one after the other, because
+ * TensorFlow.js has a single engine.
  */
 function remembering<Asked extends object, T>(
   most: number,

@@ -12,7 +12,7 @@ interface Graph {
   readonly functions?: Readonly<Record<string, Graph>>;
 }
 
-/** The executor of tfjs-converter, which its types hide. */
+/** The executor of tfjs-converter, which is missing from the package's types. */
 interface Executor {
   readonly graph: Graph;
   readonly _outputs: readonly GraphNode[];
@@ -79,7 +79,7 @@ export class GraphNodes {
     return node === undefined ? [] : this.pathOf(node);
   }
 
-  /** Calls `coming` before each node runs: tfjs-converter then looks up the category of its op. */
+  /** Calls `coming` before each node runs. At that moment tfjs-converter looks up the category of the node's op. */
   watch(coming: (node: RunningNode) => void): void {
     let outer: GraphNode | undefined;
     const watchAll = ({ nodes, functions }: Graph, isFunction: boolean): void => {

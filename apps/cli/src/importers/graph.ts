@@ -2,7 +2,7 @@ import { parseJsonText, RematError } from "@remat/trace";
 import type { GraphImporter } from "./importer.js";
 import { readModelText } from "./read-model-file.js";
 
-/** A graph of ops with bytes and costs: a file that declares this, or that has nodes and edges. */
+/** A graph of ops with bytes and costs: a file that declares this format, or that has nodes and edges. */
 export const graphImporter: GraphImporter = {
   name: "graph",
   gives: "graph",
@@ -20,7 +20,7 @@ function hasNodesAndEdges(path: string): boolean {
     const file = parseLeniently(readModelText(path), path);
     return typeof file === "object" && file !== null && "nodes" in file && "edges" in file;
   } catch {
-    // A damaged file is reported as the kind that its beginning shows.
+    // The beginning of a damaged file looks like a graph, so the error is reported for a graph.
     return true;
   }
 }

@@ -4,8 +4,8 @@ import { readKerasFile } from "./keras-file.js";
 import { namingFile } from "./naming-file.js";
 
 /**
- * A Keras model: a topology, a `.keras` archive or an HDF5 file. Any JSON that no other importer recognises is read as
- * one.
+ * A Keras model: a topology, a `.keras` archive or an HDF5 file. JSON that no other importer recognises is read as a
+ * topology.
  */
 export const kerasImporter: ModelImporter = {
   name: "keras",

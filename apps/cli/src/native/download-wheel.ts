@@ -56,7 +56,7 @@ const elsewhere =
 
 /** @internal */
 export async function downloadByPip(wheel: WheelRequirement, { folder, env }: DownloadOptions): Promise<string> {
-  // Any Python will do, since none of its code is run.
+  // Any version of Python will do, since no code of the wheel is run.
   const [, minor, platform] = /-cp3(\d+)-[^-]+-([^-]+)\.whl$/.exec(wheel.fileName) ?? [];
   const result = await runPython(
     [

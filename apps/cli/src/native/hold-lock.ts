@@ -40,9 +40,9 @@ interface LockTimes {
 const usual: LockTimes = { beatMs: 5_000, deadMs: 60_000 };
 
 /**
- * Runs `work` while no other process that shares the file system does, in any container or on any machine. A lock file
- * names the owner, which updates the file's modification time every few seconds. Process ids are not used, since they
- * differ between containers.
+ * Runs `work` in one process at a time, of all processes that share the file system, in any container or on any
+ * machine. A lock file names the owner, which updates the file's modification time every few seconds. Process ids are
+ * not used, since they differ between containers.
  *
  * @param onWait called once with the owner if the lock is taken
  * @internal

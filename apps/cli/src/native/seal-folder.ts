@@ -6,7 +6,7 @@ const writableByOthers = 0o022;
 
 /** A difference between a folder in the cache and its state when it was built. */
 export interface SealProblem {
-  /** The path of the file or folder, or of the whole. */
+  /** The path of the file or folder that differs, or of the whole sealed folder. */
   readonly path: string;
   /** The difference, in words. */
   readonly what: string;

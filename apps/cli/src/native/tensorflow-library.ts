@@ -15,7 +15,7 @@ export interface TensorFlowLibrary {
 export const libraryNames: readonly string[] = ["libtensorflow_cc.so.2", "libtensorflow_framework.so.2"];
 
 /**
- * Returns a file that a folder lacks to be built against, or undefined if it is complete.
+ * Returns a file that a build needs and the folder lacks, or undefined if the folder is complete.
  *
  * @internal
  */

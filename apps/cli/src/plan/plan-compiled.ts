@@ -54,8 +54,8 @@ export function refuseCompiledExecutor({ executor }: PlanOptions, name: string):
 }
 
 /**
- * Plans a compiled model for `remat plan`: selects one of the recorded activation budgets to compile it with. A budget
- * that none of them meets is an error.
+ * Plans a compiled model for `remat plan`: selects one of the recorded activation budgets to compile the model with. It
+ * is an error if no activation budget meets `--budget`.
  */
 export async function planCompiled(
   source: ModelSource<"compiled">,

@@ -12,7 +12,10 @@ import { parseCount, parseText, quote, UsageError } from "../usage-error.js";
 
 /** The parsed options of `remat plan`. */
 export interface PlanOptions {
-  /** Budget of the step's peak, or with {@link PlanMethod.budgetOf} `module`, of the memory that each module stores. */
+  /**
+   * Budget for the step's peak. If {@link PlanMethod.budgetOf} is `module`, it is for the memory that each module
+   * stores.
+   */
   readonly budget: Budget | undefined;
   readonly maxOverhead: number | undefined;
   /** Milliseconds, or undefined if only iterations count. */
@@ -45,7 +48,10 @@ export interface PlanOptions {
 /** The order in which the nodes of a graph first run: as given, or chosen by the planner. */
 export const planOrders = ["fixed", "free"] as const;
 
-/** Prevents ambiguity: a fraction of the step's peak is not a fraction of a module's memory. */
+/**
+ * Returns the budget that belongs to the method. The other budget option is rejected, because a fraction of the step's
+ * peak is not a fraction of a module's memory.
+ */
 function budgetFor(
   { name, budgetOf }: PlanMethod,
   options: PlanOptionValues,

@@ -20,9 +20,9 @@ export interface ShownStep {
 }
 
 /**
- * Returns the step that report and terminal show for SOURCE alone, or with a plan for it. They show a model's step with
- * the gradients that plans use, as `remat plan` does, and draw plans over it. If the peak of that step differs from the
- * peak of the user's own step, they show the user's own step. A note states any difference.
+ * Returns the step that the report and the terminal app show for a source, with or without a plan. A model's step is
+ * shown with the gradients that plans use, and plans are drawn over it. If these gradients change the peak, the step is
+ * shown with the model's own gradients. A note states any difference.
  */
 export async function stepToShow(
   source: ModelSource,

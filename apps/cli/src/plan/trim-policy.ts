@@ -13,8 +13,8 @@ export interface TrimmedPolicy {
 
 /**
  * Leaves as many modules uncheckpointed, later ones first, as the budget allows. PyTorch recomputes a checkpointed
- * module as a whole, including results that are not needed. That frees more memory than the plan asked for and takes
- * more time, so checkpointing fewer modules is enough.
+ * module as a whole, including results that are not needed. So a policy frees more memory than its plan and takes more
+ * time, and checkpointing fewer modules is enough.
  */
 export function trimPolicy(policy: PyTorchPolicy, trace: Trace, budgetBytes: number): TrimmedPolicy {
   // PyTorch restores the generator's state, so random ops are recomputed as well.

@@ -4,9 +4,9 @@ import { type Facts } from "@remat/reporting/verdict";
 import { shell } from "@remat/trace/emit";
 
 /**
- * Explains why a thread ran out of memory in code that was not being recorded: where, how much it had in use, whether
- * that had grown, and how to see more. If it failed while the first `recorded` steps were recorded, it failed outside
- * of any step, so recording again would not show more.
+ * Explains why a thread ran out of memory in code that was not being recorded: where that happened, how much memory was
+ * in use, whether memory had grown, and how to see more. If it failed while the first `recorded` steps were recorded,
+ * it failed outside of any step, so recording again would not show more.
  */
 export function describeFailure(
   { message = "", line, askedBytes, heldBytes, stepsBefore = 0, bytesPerStep, program = [] }: ProgramFailure,

@@ -8,8 +8,8 @@ const collectedBytes = 64 << 20;
 
 /**
  * Makes V8 collect the arrays that tensors were created from, such as dropout masks. TensorFlow copies them when the
- * first op reads them, but they stay resident until V8's next collection. In a step that creates no more of them, that
- * may be after its peak. Without `--expose-gc` it does nothing.
+ * first op reads them, but they stay resident until V8's next collection. If a step creates no further arrays, that
+ * collection may come only after the peak. Without `--expose-gc` it does nothing.
  */
 export class CollectArrays implements DispatchObserver {
   readonly looksInPassing = true;

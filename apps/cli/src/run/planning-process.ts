@@ -1,4 +1,4 @@
-// A process that predicts and plans steps: it traces one without data and times its ops on the backend.
+// A process that predicts and plans steps: it traces a step without data and times the step's ops on the backend.
 
 import { freemem } from "node:os";
 import {

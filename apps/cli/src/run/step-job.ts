@@ -23,7 +23,7 @@ export interface TensorPlace {
 /** Input of a process that runs training steps. */
 export interface StepJob {
   readonly source: StepSource;
-  /** As found by `selectBackend`. A process that must not load the hook cannot search for it. */
+  /** As found by `selectBackend`. A process that must not load the hook cannot call that function. */
   readonly backend: BackendModule;
   readonly execution: Execution;
   readonly steps: number;

@@ -24,7 +24,7 @@ import { predictEarlyRelease } from "./predict-early-release.js";
 export interface GivenVerdict extends Given {
   readonly pricing: Pick<Pricing, "device" | "isAsked">;
   readonly outcome?: Outcome | undefined;
-  /** The step with its manual checkpointing, if it is judged without. */
+  /** The step with its manual checkpointing, if the verdict is on the step without it. */
   readonly handCheckpointed?: GivenStep | undefined;
   /** The step that plans are made for, if it was already traced. */
   readonly planned?: Trace | undefined;
@@ -69,7 +69,10 @@ export async function giveVerdict(
   });
 }
 
-/** Planning for ranks uses checkpointing, and older PyTorch traces do not record what that would keep alive. */
+/**
+ * Planning for ranks uses checkpointing, and older PyTorch traces do not record which tensors checkpointing keeps
+ * alive.
+ */
 export const plansRanks = (trace: Trace): boolean => trace.header.framework !== "pytorch" || tellsSaves(trace);
 
 /** For a model, the step with the gradients that plans use. A run is planned as recorded. */

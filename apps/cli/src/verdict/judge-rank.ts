@@ -12,8 +12,9 @@ export interface GivenRank extends Given {
 }
 
 /**
- * Judges the memory of one of many ranks: whether it fits, and if not, whether it would with its blocks checkpointed,
- * and on how many ranks the same sharding would fit. Such a step cannot be run here, so there are no other remedies.
+ * Judges the memory of one of many ranks: whether it fits. If it does not, also whether it would fit with its blocks
+ * checkpointed, and on how many ranks it would fit with the same sharding. Such a step cannot be run here, so there are
+ * no other remedies.
  *
  * @param trace of the step on one device
  * @param rank its trace on one rank

@@ -78,7 +78,7 @@ export function nextCommand(
   }
 }
 
-/** Returns whether it applies to a step, not to a program that failed. */
+/** Returns whether the way or next step is for a step, not for a program that failed. */
 function isOfStep({ kind }: WayToFit | NextStep | FailureRemedy): boolean {
   return kind !== "leaks" && kind !== "budget" && kind !== "smaller-batch";
 }

@@ -25,7 +25,7 @@ export interface StepToRelease {
   readonly updateInBackward?: boolean | undefined;
 }
 
-/** Returns the same from parsed options. */
+/** Does the same as {@link predictEarlyRelease}, for parsed options. */
 export async function predictReleased(
   { header: { backend } }: Trace,
   { source, options, updateInBackward = false }: StepToRelease,

@@ -11,7 +11,7 @@ export function verdictText(verdict: Verdict | undefined, io: ConsoleIo): Termin
   return withVerdictFirst(nothing, verdict, outputFormats[0], io);
 }
 
-/** Returns a document as text that begins with facts, in the same way. */
+/** Returns a document as text that begins with facts, with the width and colours of the output. */
 export function withFactsFirst(
   document: OutputDocument,
   facts: Facts,

@@ -27,7 +27,7 @@ export async function usualWhatIfs(
 
 /**
  * Answers the same questions in a thread that `signal` ends, while other work continues. Undefined if a thread is not
- * faster, or if times are measured, because the thread would measure them again.
+ * faster. Also undefined for measured times, because the thread would measure them again.
  */
 export function usualWhatIfsBeside(
   trace: Trace,

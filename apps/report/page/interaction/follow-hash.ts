@@ -13,9 +13,10 @@ export function followHash(store: Store): void {
   store.follow((_state, changed) => {
     isSelection ||= changed.has("op") || changed.has("module");
     clearTimeout(waiting);
-    // Browsers reject too many changes of the address in a row, as a slider would make.
+    // Browsers reject many changes of the address in a row, which moving a slider would cause.
     waiting = window.setTimeout(() => {
-      // The user has changed the address, and its event follows in a moment. The new address takes precedence.
+      // The user has just changed the address, and the browser's event has not arrived yet. The new address takes
+      // precedence.
       if (location.hash !== known) return;
       const hash = writeHash(store.state);
       const steps = stepsTaken();

@@ -102,7 +102,7 @@ export function budgetLine({ store, overview }: PageContext): {
     const now = store.state.budget < 0 ? recordedPeakBytes : store.state.budget;
     const peaks = plans.front.map(({ peakBytes }) => peakBytes);
     const actions: Readonly<Record<string, () => void>> = {
-      // The front falls: the first point below is the next one down.
+      // Peaks of the front are in falling order, so the first lower one is the next.
       ArrowDown: () => set(peaks.find((bytes) => bytes < now) ?? smallestBytes),
       ArrowUp: () => set(peaks.findLast((bytes) => bytes > now) ?? recordedPeakBytes),
       PageDown: () => set(now - recordedPeakBytes / 10),

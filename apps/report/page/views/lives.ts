@@ -11,9 +11,9 @@ const mostLanes = 16;
 const laneHeight = 18;
 
 /**
- * Mounts single storages below the timeline, each as a bar from allocation to free that is pale after its last use. It
- * shows storages allocated by the selected op and the largest in a zoomed range. A click follows one from allocation to
- * free.
+ * Mounts single storages below the timeline, each as a bar from allocation to free that is pale after its last use. The
+ * storages are those allocated by the selected op, and the largest ones in a zoomed range. A click on a storage zooms
+ * to its lifetime and selects the op that allocated it.
  */
 export function mountLives(model: TimelineModel): { readonly element: HTMLElement; draw(): void } {
   const { engine, overview, store, plan } = model.context;

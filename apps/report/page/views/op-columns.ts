@@ -49,7 +49,7 @@ const planColumn: OpColumn = {
   },
 };
 
-/** Returns the available columns. The one for plans only if there are plans. */
+/** Returns the available columns. The column for plans is included only if there are plans. */
 export function columnsOf({ meta }: Overview): readonly OpColumn[] {
   return meta.followed.length === 0 ? columns : [...columns, planColumn];
 }

@@ -92,8 +92,8 @@ const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 const planeOffset = (plane: number): number => (isLittleEndian ? plane : 7 - plane);
 
 /**
- * Returns whether twice the value, and a difference of two of them, is exact. A negative zero would be lost as an
- * integer.
+ * Returns whether the doubled value, and the difference of two doubled values, is an exact integer. Negative zero is
+ * not, because its sign would be lost.
  */
 const isPackedInteger = (value: number): boolean =>
   Number.isInteger(value) && Math.abs(value) < 2 ** 50 && !Object.is(value, -0);

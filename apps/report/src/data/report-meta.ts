@@ -48,7 +48,7 @@ export interface PlanFindings {
   readonly recommended: readonly RecommendedPlan[];
 }
 
-/** The other side of a comparison: `this` is before, `name` after. */
+/** A comparison of the report's own run (before) with another run (after). */
 export interface Comparison {
   /** Display name of the other run. */
   readonly name: string;
@@ -96,7 +96,7 @@ export interface ReportMeta {
   readonly environment: readonly EnvironmentGroup[];
   /** Undefined if no plans were searched for or found. */
   readonly plans: PlanFindings | undefined;
-  /** Why there are none. */
+  /** The reason if there are no plans. */
   readonly noPlans: string | undefined;
   /** Plans of {@link ReportData.followed}: the front of {@link plans}, and last the given plan. */
   readonly followed: readonly FollowedPlan[];

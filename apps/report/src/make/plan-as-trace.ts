@@ -103,7 +103,7 @@ class PlanReplay {
     return storage;
   }
 
-  /** On the device it is a new storage, of which only the size is known. */
+  /** A reload creates a new storage on the device. Only its size is known. */
   private reload({ op, output }: { readonly op: number; readonly output: number }): void {
     const { phase, outputs } = occurrenceOf(this.plan.ops[op]);
     this.allocate(`${op}:${output}`, Phase[phase], outputs[output]);

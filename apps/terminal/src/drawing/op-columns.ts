@@ -40,7 +40,7 @@ function formatMsps(bytesPerMs: number): string {
   return bytesPerMs >= Number.MAX_VALUE ? "free" : `${formatBytes(Math.round(bytesPerMs * 1000))}/s`;
 }
 
-/** Flags in short: the properties of an op, then what every policy must do with it. */
+/** Returns the short labels of an op: its properties, then whether every policy must save or recompute it. */
 function markSpans(view: OpTableView, row: number): readonly Span[] {
   const marks = view.marks[row];
   const spans: Span[] = [];

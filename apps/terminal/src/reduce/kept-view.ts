@@ -22,7 +22,7 @@ export function keptView(views: readonly View[], { view, module, run, own }: App
   };
 }
 
-/** Returns the commands that save it. None for a trace without a file. */
+/** Returns the commands that save this state, or none for a trace without a file. */
 export function keepCommands(views: readonly View[], state: AppState): readonly Command[] {
   const { title, path } = state.run?.document.name ?? {};
   if (title === undefined || path === undefined) return [];

@@ -32,8 +32,8 @@ const fewestColumns = 22;
 
 /**
  * Draws the lines above a view: the tabs, the verdict, and the name and device of the document. The name follows the
- * tabs if they need not be shortened for it. Otherwise it is at the end of the verdict, or without space there, on a
- * line of its own.
+ * tabs if there is space for it beside unshortened tabs. Otherwise it is at the end of the verdict, or on its own line
+ * if there is no space there either.
  */
 export function drawTitle(views: readonly View[], state: AppState, { columns: width, rows }: ScreenSize): Drawn {
   const { glyphs } = state.look;

@@ -38,7 +38,7 @@ function namedKey(input: string, key: Key): string | undefined {
   if (key.return) return "enter";
   if (key.escape) return "esc";
   if (key.tab) return key.shift ? "shift+tab" : "tab";
-  // Ink calls the code that most keyboards' backspace sends "delete".
+  // Most keyboards send a code for backspace that Ink calls "delete".
   if (key.backspace || key.delete) return "backspace";
   return input === " " ? " " : undefined;
 }

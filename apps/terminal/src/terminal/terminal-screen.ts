@@ -12,7 +12,7 @@ const modes = {
   enter: "\u001b[?1049h\u001b[?25l\u001b[?1000h\u001b[?1006h\u001b[2J\u001b[H",
   leave: "\u001b[?1006l\u001b[?1000l\u001b[0m\u001b[?25h\u001b[?1049l",
 } as const;
-/** Terminals and multiplexers drop longer ones. */
+/** Terminals and multiplexers drop longer texts. */
 const longestCopyBytes = 74_000;
 
 /** The terminal's alternate screen: entered once, and left once however the app ends. */

@@ -136,8 +136,8 @@ function withBudget(own: TradeOffState, share: number): TradeOffState {
 }
 
 /**
- * Searches for the optimal policy under the budget, unless it is known, already being searched, or the module is too
- * large to search without a request.
+ * Searches for the optimal policy under the budget. Does nothing if the policy is known, if a search is running, or if
+ * the module is too large to search without a request.
  */
 function look(wish: Wish, own: TradeOffState): Outcome<TradeOffState> {
   if (wish.stats.ops.length > unaskedOps && !own.isOptimal) return { own };

@@ -106,7 +106,7 @@ function reduce(scene: Scene, own: WhatIfState, action: ViewAction<WhatIfKey>): 
   }
 }
 
-/** In a form that can be typed again, without the addition of an answer. */
+/** The question at the cursor as it can be typed again, without text that its answer added. */
 const questionAt = (own: WhatIfState): string =>
   rowsOf(own)[own.cursor]?.question.replace(/: \d{1,15}(?:, and[^]*)?$/, "") ?? "";
 
