@@ -34,7 +34,7 @@ export const pricingOptions = [
     access: "code",
     choices: estimateModes,
     purpose:
-      "Op times: from the roofline of the device (operator-level-cost-model, the default) or measured here (operator-level-benchmark)",
+      "Op times: operator-level-cost-model estimates them from the roofline of the device, operator-level-benchmark measures them here (default: operator-level-cost-model)",
   }),
 ];
 

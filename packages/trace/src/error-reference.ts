@@ -421,7 +421,7 @@ export const errorReference = {
     PLAN_SUBJECT: {
       meaning:
         "The plan is not for a TensorFlow.js step, or it offloads and this function supports only recomputation.",
-      cure: "Make a plan of a TensorFlow.js step with `remat plan`.",
+      cure: "Plan a TensorFlow.js step with `remat plan`, without `--link`.",
     },
     PLANNER_BUG: {
       meaning: "The planner returned an impossible result.",

@@ -171,7 +171,7 @@ export const planOptions = [
   option("--max-overhead <share>", {
     group: "usual",
     access: "data",
-    purpose: "Extra step time allowed, such as 20%. Without --budget, find the lowest peak within this time",
+    purpose: "Extra step time allowed, such as 20%. Without --budget, find the lowest peak within this extra time",
     parse: parseShare,
   }),
   option("--time <time>", {

@@ -10,7 +10,7 @@ import type { PlanMethod } from "./plan-method.js";
  */
 export const rulesMethod: PlanMethod = {
   name: "rules",
-  purpose: "checkpoint what --checkpoint names, without a search",
+  purpose: "checkpoint the modules of --checkpoint, without a search",
   budgetOf: "step",
   takes: new Set(["checkpoint"]),
   async plan(trace, { budget, checkpoint = [] }) {
