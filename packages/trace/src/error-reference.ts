@@ -474,7 +474,8 @@ export const errorReference = {
       cure: "Export the model in training mode, with weights that require gradients.",
     },
     PYTORCH_POLICY: {
-      meaning: "A module to checkpoint does not run in the trace or is inside another one, or the trace is of another framework.",
+      meaning:
+        "A module to checkpoint does not run in the trace or is inside another one, or the trace is of another framework.",
       cure: "Use a PyTorch run, and name only modules that run and are not inside one another.",
     },
   },
