@@ -180,7 +180,7 @@ export default ({ tf }) => {
     const asked = [...tiny, "--memory", "8MB", "--batch", "1..8", "--ways", "stock,early-release"];
     const { code, stderr } = await remat("fit", ...asked, "--cache", join(file, "cache"));
     expect(code).toBe(0);
-    expect(stderr).toMatch(/^remat: --cache \S+ cannot be written \(ENOTDIR\): nothing is kept, .*\n$/);
+    expect(stderr).toMatch(/^remat: --cache \S+ cannot be written \(ENOTDIR\): results are not stored, .*\n$/);
   });
 
   it("ends with 130 and the best so far where it is interrupted, and with what is whole where nothing is left", async () => {
