@@ -225,9 +225,9 @@ def _of_another_path(unit, dispatched):
         place, name_here = dispatched.strayed_at
         expected = unit.path[place] if unit.path is not None and place < len(unit.path) and unit.path[place] != name_here else "another op"
         found = f"op {place} is {name_here} here, and {expected} in the recorded step"
-    kept = "From there on this call keeps its saved tensors" if dispatched.strayed_at is not None else "Its parts are recomputed as planned"
+    kept = "From this op on, the call recomputes nothing" if dispatched.strayed_at is not None else "Its parts are recomputed as planned"
     return (
-        f"remat: {name} takes another path than in the recorded step: {found}. {kept}, and training is bitwise identical, but memory may exceed the plan. "
+        f"remat: {name} takes another path than in the recorded step: {found}. {kept}. Training stays bitwise identical, but memory may exceed the plan. "
         "Likely causes: modules skipped at random (LayerDrop), other inputs, or another device. If every step takes this path, record such a step and plan it."
     )
 

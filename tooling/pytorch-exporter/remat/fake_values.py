@@ -191,7 +191,7 @@ class FakeValues(TorchDispatchMode):
                 return func(args[0], self._as_positions(args[1]), **kwargs)
         raise RuntimeError(
             f"remat: {_line()} has a result ({func}) whose size depends on values, and fake tensors have none. "
-            'Set the share of elements that nonzero, where and masks find: export(…, assume={"nonzero": 0.25}). Otherwise record a real step with record_step.'
+            'Set the share of elements that `torch.nonzero`, `torch.where` or a mask selects: export(…, assume={"nonzero": 0.25}). Otherwise record a real step with record_step.'
         )
 
     def _count(self, mask):

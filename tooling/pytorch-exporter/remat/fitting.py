@@ -205,7 +205,7 @@ class _Comparison:
         guilty = self._verifier.guilty(policy, difference)
         marks = {self._mark(one, policy) for one in guilty} - self._marks
         if not marks:
-            raise TrainingDiffers(f"remat: {guilty[0].unit!r} changes training ({guilty[0].difference} differs), and the planner cannot leave it out. The model is unchanged; report this as a bug")
+            raise TrainingDiffers(f"remat: recomputing {guilty[0].unit!r} changes training ({guilty[0].difference} differs), but the plan still recomputes it. The model is unchanged; report this as a bug")
         self._marks |= marks
         self.left_out += list(dict.fromkeys(_why_left_out(one, policy) for one in guilty))
         self._recording.mark(self._model, marks)

@@ -42,7 +42,7 @@ def apply(model, policy, *, verify=None):
         raise ValueError(f"remat: module {following!r} already follows a policy; call remat.remove(model) first")
     count = policy.get("moduleCount", len(modules))
     if count != len(modules):
-        raise ValueError(f"remat: the policy is for another model: that has {count} modules, and this one {len(modules)}. Record and plan this model.")
+        raise ValueError(f"remat: the policy is for a model with {count} modules, and this model has {len(modules)}. Record and plan this model.")
     units = {}
     for fqn, unit in policy["modules"].items():
         module = modules.get(fqn)
@@ -140,12 +140,12 @@ def _unit(fqn, module, unit, policy):
     for what in expected:
         if expected[what] != found[what]:
             raise ValueError(
-                f"remat: the policy is for another model: its module {fqn!r} has {what} {expected[what]}, and this one {found[what]}. Record and plan this model."
+                f"remat: the policy is for another model: module {fqn!r} has {what} {expected[what]} in the policy and {found[what]} in this model. Record and plan this model."
             )
     # The ops that a module dispatches may change between releases.
     made, here = (_release(version) for version in (policy["torch"], torch.__version__))
     if (unit["save"] or unit.get("parts")) and made != here:
-        raise ValueError(f"remat: the policy names ops of PyTorch {made}, and this is {here}. Record the step with this PyTorch and plan again.")
+        raise ValueError(f"remat: the policy names ops of PyTorch {made}, but this is PyTorch {here}. Record the step with this PyTorch and plan again.")
     return Unit([{**entry, "policy": "MUST_SAVE"} for entry in unit["save"]], [tuple(part) for part in unit.get("parts", [])], unit.get("ops"), _path_of(unit), fqn)
 
 

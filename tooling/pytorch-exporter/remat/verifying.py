@@ -75,7 +75,7 @@ class Verifier:
         if stuck:
             raise StepNotRepeatable(
                 f"remat: step() is not repeatable: two runs without a policy, from the same state, differ in {difference}. remat cannot copy {_list_of(stuck)}, so the second run started from another state. "
-                "Each run has advanced it. Everything else is unchanged. Use a counter, a list or one fixed batch instead, or pass verify=False."
+                "Both runs have advanced this state. Everything else is unchanged. Use a counter, a list or one fixed batch instead, or pass verify=False."
             )
         if difference is not None:
             raise StepNotRepeatable(

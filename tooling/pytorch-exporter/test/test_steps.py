@@ -368,14 +368,14 @@ class Policy(Folder):
     def test_a_policy_of_another_model_is_refused_with_both_sides_and_changes_nothing(self):
         policy = self.units(Transformer(), layers__0=[], layers__1=[{"op": "aten.addmm.default", "ordinal": 0}])
         wide = Transformer(dim=32)
-        with self.assertRaisesRegex(ValueError, r"module 'layers.0' has parameters .*64.* and this one .*32"):
+        with self.assertRaisesRegex(ValueError, r"module 'layers.0' has parameters .*64.* in the policy and .*32"):
             remat.apply(wide, policy)
-        with self.assertRaisesRegex(ValueError, r"names ops of PyTorch 1.0, and this is 2"):
+        with self.assertRaisesRegex(ValueError, r"names ops of PyTorch 1.0, but this is PyTorch 2"):
             remat.apply(Transformer(), policy | {"torch": "1.0.0"})
         shallow = Transformer()
         del shallow.layers[2:]
         count = len(list(Transformer().modules()))
-        with self.assertRaisesRegex(ValueError, f"for another model: that has {count} modules, and this one {len(list(shallow.modules()))}"):
+        with self.assertRaisesRegex(ValueError, f"for a model with {count} modules, and this model has {len(list(shallow.modules()))}"):
             remat.apply(shallow, policy | {"moduleCount": count})
         other = Transformer()
         other.layers[1] = torch.nn.Linear(64, 64)
