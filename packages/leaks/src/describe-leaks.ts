@@ -192,7 +192,7 @@ function describeMaker(maker: LeakMaker): readonly string[] {
 }
 
 /**
- * Describes how many tensors are alive, lost and still referenced. For estimates, all that are alive now are included,
+ * Describes how many tensors are alive, lost and still referenced. Estimates include all tensors that are alive now,
  * because the last census may have seen few of them.
  */
 function fateOf({ count, lost, held, estimates }: LeakMaker): string {

@@ -22,20 +22,20 @@ export type LeakOrigin =
   /** Not a tensor: an array returned by `data` or `dataSync`. */
   | "values";
 
-/** A line that may have made tensors whose own line is unknown. */
+/** A line that may have made tensors, if it is unknown which line made them. */
 export interface PossibleLine {
   /** Its position as `file:line:column`. */
   readonly line: string;
   /**
-   * Estimated share of this kind's definitely lost tensors that the line made. Left out if none are lost, or if too few
-   * of their stacks were taken.
+   * Estimated share of the lost tensors of this op and shape that the line made. Left out if no tensor is lost, or if
+   * too few of their stacks were taken.
    */
   readonly share?: number;
 }
 
 /**
- * Estimates of how many tensors of these kinds (op, dtype, shape) one line made, used if only a random part of their
- * stacks was taken. If the line is unknown, all of them.
+ * Estimates of how many tensors of the same op, dtype and shape one line made, if only a random part of their stacks
+ * was taken. If the line is unknown, the estimates cover all of these tensors.
  */
 export interface LineEstimates {
   /** Among all that are alive now. */
@@ -54,8 +54,8 @@ export interface LeakMaker {
    */
   readonly line: string | undefined;
   /**
-   * Candidate lines with the same op and shape, if the stacks taken do not identify one. The likeliest first if known.
-   * Left out if `line` is known.
+   * Lines with the same op and shape that may have made them, if the stacks taken do not identify the line. The most
+   * likely line comes first, if known. Left out if `line` is known.
    */
   readonly lines?: readonly PossibleLine[];
   /** The library function that made them, if no line of the user's code was on the stack. */
@@ -64,7 +64,7 @@ export interface LeakMaker {
   readonly op: string;
   /** Some of their shapes with their dtype: `float32 [32,10]`. */
   readonly shapes: readonly string[];
-  /** Some of the layers that ran when they were made, if known. */
+  /** Some of the layers that made them, if known. */
   readonly modules: readonly string[];
   /** Names of some variables. */
   readonly names: readonly string[];
@@ -86,14 +86,11 @@ export interface LeakMaker {
    * (`held`). Both are 0 if unknown.
    */
   readonly lost: number;
-  /** See `lost`. */
+  /** Tensors of `count` whose object still exists. See `lost`. */
   readonly held: number;
   /** Verdict on whether their number grows. */
   readonly verdict: GrowthVerdict;
-  /**
-   * The kind of period that the verdict is based on, the number of periods after the warm-up, and the growth per
-   * period.
-   */
+  /** The kind of period that the verdict is based on, such as `step`. */
   readonly period: string | undefined;
   /** Periods after the warm-up. */
   readonly periods: number;
@@ -128,7 +125,10 @@ export interface LeakReport {
   readonly collectsLost: boolean;
   /** Upper limit of the backend's memory, whatever the machine has, such as 4 GiB on wasm. Left out if it has none. */
   readonly mostBytes?: number;
-  /** How many of the tensors that outlived a period had their stack taken: all, or a random part of each kind. */
+  /**
+   * How many tensors outlived a period, and for how many of them the stack was taken: for all, or for a random part of
+   * each kind.
+   */
   readonly stacks: { readonly taken: number; readonly outlived: number };
   /** Duration of the watch. */
   readonly elapsedMs: number;

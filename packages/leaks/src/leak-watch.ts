@@ -30,20 +30,20 @@ export interface LeakWatchOptions {
    */
   readonly findsPeriods?: boolean;
   /**
-   * Captures the stack of the running code and returns a function that reads it. Most stacks are never read. By default
-   * the JavaScript engine's stack.
+   * Captures the stack of the running code, and returns a function that reads it later, because most stacks are never
+   * read. Default: the stack of the JavaScript engine.
    */
   readonly takeStack?: () => ReadSite;
   /**
-   * How many stacks may be taken, and the share of time that further ones may take: 4000 and 0.04 by default. Beyond
-   * that, a random part is taken.
+   * Limits on taking stacks: how many are taken in any case, and the share of time for further ones. Default: 4000 and
+   * 0.04. Beyond these limits, only the stacks of a random part of the tensors are taken.
    */
   readonly stacks?: StackLimits;
   /** Returns the layer that is running. Left out if unknown. */
   readonly runningModule?: () => string | undefined;
   /**
-   * Called once every few dozen tensors from within the program's own work, even if the program never yields to the
-   * event loop. Must not run ops.
+   * Called after every few dozen tensors that the program makes, even if the program never yields to the event loop.
+   * Must not run ops.
    */
   readonly onTensors?: () => void;
   /**
@@ -54,8 +54,7 @@ export interface LeakWatchOptions {
   /** Returns the time in milliseconds (`performance.now` by default). */
   readonly now?: () => number;
   /**
-   * Called with an error in the watch itself, which then closes. Left out: such an error is thrown from the op that
-   * makes a tensor.
+   * Called with an error of the watch itself, which then closes. Default: the op that makes a tensor throws the error.
    */
   readonly onError?: (error: unknown) => void;
 }
@@ -87,7 +86,7 @@ export class LeakWatch implements TensorWatcher {
   /** True if periods are known, so that they need not be detected. */
   private isPeriodic = false;
   private isMarked = false;
-  /** When the last period not based on time ended, and when the last one based on time did. */
+  /** When the last period ended that is not based on time, and when the last one ended that is. */
   private endedAt: number;
   private timedAt: number;
   private untimed = 0;
@@ -181,7 +180,7 @@ export class LeakWatch implements TensorWatcher {
 
   /**
    * Notes the end of a period that the watch cannot see: a call of `predict`, an episode. If the running code is inside
-   * a `tidy`, the period ends with it.
+   * a `tidy`, the period ends when the `tidy` ends.
    */
   periodOver(kind: string): void {
     if (this.isMarked) return;

@@ -12,11 +12,14 @@ export interface Stratum {
 export interface LineEstimate {
   /** The most likely number, not rounded. Strata from which no stack was taken do not contribute. */
   readonly count: number;
-  /** Lower end of the 95% confidence interval, at least the number seen of the line. */
+  /**
+   * Lower end of the 95% confidence interval. It is at least the number of tensors that were seen to come from this
+   * line.
+   */
   readonly low: number;
-  /** Upper end of the 95% confidence interval, at most the number left after those seen of other lines. */
+  /** Upper end of the 95% confidence interval. It excludes the tensors that were seen to come from other lines. */
   readonly high: number;
-  /** Exact number of all these tensors, whichever line made them. */
+  /** Exact number of all tensors that the estimate is about, from any line. */
   readonly of: number;
 }
 

@@ -32,7 +32,7 @@ export interface ProcessGrowth {
    * keeps for reuse, or the rest of the process's memory.
    */
   readonly what: "heap" | "arrays" | "pool" | "allocator";
-  /** Growth for each period of that kind. */
+  /** Growth in bytes for each period of the kind `period`. */
   readonly bytesPerPeriod: number;
   /** The kind of period. */
   readonly period: string;

@@ -13,8 +13,8 @@ export class StackStream {
   taken = 0;
   spentMs = 0;
   /**
-   * When the level was last adjusted, how many tensors had been seen by then, and the share of time since then that
-   * taking every stack would have needed.
+   * When the level was last adjusted. The next fields are the number of tensors seen by then, and the share of time
+   * since then that taking every stack would have needed.
    */
   levelledAt: number | undefined;
   seenThen = 0;
@@ -129,7 +129,7 @@ export class StackSampling {
     state ^= state >>> 17;
     state ^= state << 5;
     this.state = state;
-    // The bits of a xorshift generator depend on each other. Those of a product with an odd number do so less.
+    // The bits of a xorshift generator depend on each other. Multiplication by an odd number reduces this.
     return Math.clz32(Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) >>> 0);
   }
 }

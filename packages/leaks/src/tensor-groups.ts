@@ -109,7 +109,7 @@ export class Origin {
   readonly kind: Kind;
   /** Undefined if their stacks were not taken. */
   readonly maker: number | undefined;
-  /** How many tensors of its kind each represents, or would represent. */
+  /** How many tensors of its kind each of them represents, or would represent if its stack had been taken. */
   readonly weight: number;
   alive = 0;
   lost = 0;

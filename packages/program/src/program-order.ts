@@ -6,24 +6,28 @@ export interface RecordOrder {
   readonly kind: "record";
   /** Number of steps to record for each model and optimizer. */
   readonly steps: number;
-  /** The search for further models ends this many seconds after the first step. */
+  /** Seconds after the first step during which remat looks for further models. */
   readonly seconds: number;
-  /** Memory available to a process here. Traces of steps on the CPU record it. */
+  /** Memory available to a process on this machine, in bytes. It is recorded in traces of steps on the CPU. */
   readonly memoryBytes?: number | undefined;
   /**
-   * True if further steps are recorded from time to time until the program ends, each for {@link ThreadReport.watched}.
+   * True if further steps are recorded from time to time until the program ends. Each of them then replaces
+   * {@link ThreadReport.watched}.
    */
   readonly watches?: true;
 }
 
-/** An order to keep every step within a budget, to follow plans, or with neither of these, to release early. */
+/**
+ * An order to keep every step within a budget or to follow plans. Without a budget and plans, steps release memory
+ * early.
+ */
 export interface ExecOrder {
   readonly kind: "exec";
   /** A budget as `withMemoryBudget` accepts it. */
   readonly budget?: string | undefined;
   /**
-   * Paths of plan files. Each pass follows the plan made for it. Other passes run with early release, or within the
-   * budget.
+   * Paths of plan files. Each pass follows the plan made for it. Passes without a plan run with early release, or
+   * within the budget.
    */
   readonly plans?: readonly string[] | undefined;
   /** For early release: whether weights are updated in the backward pass. */
@@ -33,11 +37,11 @@ export interface ExecOrder {
 /** An order to find tensors that outlive their step. */
 export interface LeaksOrder {
   readonly kind: "leaks";
-  /** Limits on taking stacks. Left out: limits that slow the program by a few percent. */
+  /** Limits on taking stacks. The default limits slow the program by a few percent. */
   readonly stacks?: StackLimits;
 }
 
-/** An order to remat in a program's threads. */
+/** A task for remat in the threads of a program. */
 export type ProgramOrder = RecordOrder | ExecOrder | LeaksOrder;
 
 /** An order, and where to put the program's reports. */

@@ -10,8 +10,8 @@ export interface ProgramDeath {
   readonly exitCode: number;
   readonly program: readonly string[];
   /**
-   * How many processes the system killed for lack of memory while the program ran, or undefined if it does not count
-   * them.
+   * How many processes the system killed for lack of memory while the program ran. Undefined if the system does not
+   * count them.
    */
   readonly killed: number | undefined;
   /** Memory available to a process here. */

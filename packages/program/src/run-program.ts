@@ -26,19 +26,19 @@ export interface ProgramStart {
   readonly order: ProgramOrder;
   /** Variables added to this process's environment, such as `allocatorEnvironment()`. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Its working directory. By default this process's. */
+  /** The program's working directory. Default: that of this process. */
   readonly cwd?: string;
-  /** Where its standard streams go. By default to this process's. */
+  /** Where the program's standard streams go. Default: to those of this process. */
   readonly stdio?: "inherit" | ["ignore", "pipe", "pipe"];
   /** Called with the output if the streams are pipes. */
   readonly onOutput?: (text: string, stream: "stdout" | "stderr") => void;
   /** Called several times per second with the reports of the program's threads while it runs. */
   readonly onReports?: (reports: readonly ThreadReport[]) => void;
-  /** Called once, as soon as it is known, with a line that says what remat could not write or read, and what to do. */
+  /** Called once if remat could not write or read some data. The line names the data and what to do. */
   readonly onLoss?: (line: string) => void;
   /** Aborting this interrupts the program, like Ctrl-C. */
   readonly interrupt?: AbortSignal;
-  /** The folder with `preload.cjs`, `agent.cjs` and `watcher.cjs`. By default the folder of this file. */
+  /** The folder with `preload.cjs`, `agent.cjs` and `watcher.cjs`. Default: the folder of this package's own code. */
   readonly agentFolder?: string;
   /** Counts the processes that the system has killed for lack of memory. The default is Linux's own count. */
   readonly countKills?: () => number | undefined;
@@ -46,13 +46,13 @@ export interface ProgramStart {
 
 /** The result of running a program. */
 export interface ProgramEnd {
-  /** Its exit code, or 128 plus the signal's number if a signal ended it, as in a shell. */
+  /** Exit code of the program. If a signal ended it, this is 128 plus the signal's number, as in a shell. */
   readonly exitCode: number;
-  /** Reports of the threads in which tfjs was loaded, in that order. */
+  /** Reports of the threads that loaded TensorFlow.js, in the order in which they loaded it. */
   readonly reports: readonly ThreadReport[];
   /**
-   * The data that remat could not write or read, in one line. Left out if reports are complete. The program itself ran
-   * as it does without remat.
+   * One line that names the data that remat could not write or read. Left out if the reports are complete. The program
+   * itself ran in the same way as without remat.
    */
   readonly loss?: string;
 }
@@ -60,7 +60,7 @@ export interface ProgramEnd {
 /**
  * Runs a program with the preload in all of its Node processes and threads. Calls `onEnd` with the result while the
  * files that the reports name still exist. Signals to this process are forwarded to the program. If this process ends
- * in any way, so does the program.
+ * in any way, the program ends as well.
  *
  * @throws RematError `PROGRAM_START` if the program cannot be started
  * @example

@@ -5,7 +5,7 @@ export interface RunningStep
   extends Pick<MemoryFailure, "op" | "line" | "askedBytes" | "stepsBefore" | "bytesPerStep"> {
   /** Bytes that the program keeps alive as the step begins. */
   readonly heldBytes: number;
-  /** How many ops of the step had run when `op` was about to. Left out if no op is about to run. */
+  /** How many ops of the step ran before `op`. Left out if no op is about to run. */
   readonly opsBefore?: number;
 }
 

@@ -18,7 +18,10 @@ export interface RecordedStep {
   readonly ops: number;
   /** Peak memory including everything that the program keeps alive, as a budget counts it. */
   readonly peakBytes: number;
-  /** The highest peak among the steps. It exceeds {@link peakBytes} if only one step of its kind reaches it. */
+  /**
+   * The highest peak among the steps. It exceeds {@link peakBytes} if the step with the highest peak ran ops that no
+   * other step ran.
+   */
   readonly mostBytes: number;
   /** Median time of the steps while they were recorded. */
   readonly stepMs: number;
@@ -26,7 +29,7 @@ export interface RecordedStep {
 
 /** The newest step of a watched thread. */
 export interface WatchedStep {
-  /** The file with its trace, which exists until the next but one is written. */
+  /** The file with its trace. It exists until two newer steps have been written. */
   readonly file: string;
   /** The pass that it began with, counted from 1. A step with gradient accumulation has several passes. */
   readonly pass: number;
@@ -42,18 +45,18 @@ export interface WatchedStep {
 export interface ExecutedPasses {
   /** Undefined without a budget. */
   readonly budgetBytes: number | undefined;
-  /** Peak of the baseline. Known if the budget is a fraction of it. */
+  /** Peak of the baseline. Undefined unless the budget is a fraction of it. */
   readonly stockPeakBytes: number | undefined;
-  /** Highest live memory between two ops, which is what the budget limits. */
+  /** Highest live memory between two ops. */
   readonly heldBytes: number;
-  /** Highest live memory including allocations inside kernels. */
+  /** Highest live memory, including memory that kernels allocate while they run. The budget limits this figure. */
   readonly peakBytes: number;
   /**
-   * Highest live memory before the budget was known, up to the end of the passes that measured the baseline. Left out
-   * if the budget was known from the start.
+   * Highest live memory before there was a budget. This includes the passes that measured the baseline. Left out if the
+   * budget was known from the start.
    */
   readonly measuredPeakBytes?: number | undefined;
-  /** Number of passes, from the first on, that the peak is based on. Left out if later passes are also measured. */
+  /** Number of passes that were measured, counted from the first one. Left out if all passes are measured. */
   readonly countedPasses?: number | undefined;
   /** Time of all passes in milliseconds. */
   readonly passesMs: number;
@@ -63,17 +66,18 @@ export interface ExecutedPasses {
   readonly recomputedOps: number;
   /** Bytes moved to host memory over all passes. */
   readonly offloadedBytes: number;
-  /** For each given plan: how many passes followed it to the end. */
+  /** For each plan of the order, the number of passes that followed it to the end. */
   readonly planPasses: readonly number[];
   /**
-   * The plan that was followed when memory was highest, in the pass or the update after it, or undefined if none was.
+   * Index of the plan that was followed when memory was highest, in a pass or in the update after it. Undefined if no
+   * plan was followed.
    */
   readonly peakPlan: number | undefined;
-  /** Where a pass first deviated from the likeliest plan: the planned op and the actual one. */
+  /** The first mismatch between a pass and the plan that it followed: the op in the plan, and the op that ran. */
   readonly leftPlan?: string;
 }
 
-/** Main memory of a process for tensors and everything else, as the system counts it. */
+/** Resident memory of a process in bytes, including memory other than tensors. */
 export interface ResidentBytes {
   /** Memory before the first pass. */
   readonly beforePasses: number;
@@ -111,7 +115,7 @@ export interface ThreadReport {
   readonly passes: number;
   /** The device of its tensors, named as in a trace (`cpu`, `cuda:0`). Left out if it has had no backend yet. */
   readonly device?: string;
-  /** The reason why remat does not work here, with the next step to take. */
+  /** The reason why remat does not work in this thread, and what to do about it. */
   readonly problem?: string;
   /** The steps recorded under a {@link RecordOrder}. */
   readonly recorded?: readonly RecordedStep[];
@@ -123,13 +127,16 @@ export interface ThreadReport {
   readonly failure?: ProgramFailure;
   /** True if it ended normally. Left out if it was killed. */
   readonly isOver?: true;
-  /** Live tensors, and which of them grow: at the end, or for a killed thread, a few seconds before. */
+  /**
+   * Live tensors at the end of the thread, and which of them grow. For a killed thread, the report is a few seconds
+   * older.
+   */
   readonly leaks?: LeakReport;
   /** Memory of the whole process, or undefined before the first pass. */
   readonly resident?: ResidentBytes;
   /**
-   * The first of remat's own operations in the thread that failed, such as writing a file. Later results may be missing
-   * here.
+   * The first operation of remat that failed in this thread, such as writing a file. Results after that may be missing
+   * from the report.
    */
   readonly lost?: FailedOperation;
 }

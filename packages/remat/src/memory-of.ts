@@ -26,8 +26,8 @@ export interface StepMemory {
  * Returns the peak memory of a training step, and the code that allocates it.
  *
  * The step of a model is predicted exactly, without computing anything or allocating memory, and the model does not
- * change. A compiled model takes the step that `fit` takes for a batch. A function that takes one step really runs,
- * twice.
+ * change. For a compiled model, the step is the one that `fit` takes for a batch. A function that takes one step is
+ * called twice, and these are real steps.
  *
  * @param what a model, a function that takes one training step, or a trace
  * @throws RematError `TFJS_COPIES`, `MODEL_EXPORT`, `MODEL_INPUT_SHAPE`, `MODEL_NOT_TRAINABLE`, `STEP_FUNCTION`,

@@ -21,7 +21,10 @@ export interface PlanOptions extends StepOptions {
   readonly budget: MemoryBudget;
   /** Time to search for a better plan, in milliseconds. Default: 5000. */
   readonly planningMs?: number;
-  /** Device whose estimated times decide which ops are cheap to recompute, if none were measured. Default: `cpu`. */
+  /**
+   * Device for which the times of ops are estimated, if the trace has no measured times. They decide which ops are
+   * cheap to recompute. Default: `cpu`.
+   */
   readonly device?: string;
 }
 
@@ -29,11 +32,11 @@ export interface PlanOptions extends StepOptions {
  * Plans which tensors a training step saves and which it recomputes, to stay within the budget with the least slowdown.
  * Pass the plan to `withMemoryBudget(budget, fn, { plan })`, or save it with `writePlan` for `remat run --plan`.
  *
- * A function that takes a step is called twice, and two more times if the budget is a share of its peak.
+ * A function that takes a step is called twice, or four times if the budget is a share of its peak.
  *
  * @param what a model, a function that takes one training step, or a trace
  * @throws InfeasibleBudgetError if no plan fits the budget; it contains the smallest budget for which one was found
- * @throws RematError as `memoryOf`, and `BUDGET` for an invalid budget
+ * @throws RematError the same errors as `memoryOf`, and `BUDGET` for an invalid budget
  * @example
  * const planned = await plan(model, { batch: 32, budget: "60%" });
  * await withMemoryBudget("60%", () => model.fit(x, y, { batchSize: 32 }), { plan: planned });

@@ -22,7 +22,7 @@ export interface StepOptions {
  * Returns a training step as a trace. A model is traced without data, time or memory, and does not change. A function
  * takes two real steps.
  *
- * @param how how manually checkpointed blocks run, and which gradients are used
+ * @param how whether manually checkpointed blocks are recomputed, and which gradients are used
  *
  * @internal
  */

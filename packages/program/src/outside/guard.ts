@@ -51,7 +51,7 @@ export class Guard {
     this.broke = broke;
   }
 
-  /** Returns the result of `observe`, or undefined if it throws, and on every call after that. */
+  /** Returns the result of `observe`. If it throws, returns undefined, and also on every later call. */
   run<T>(observe: () => T): T | undefined {
     if (this.isBroken) return undefined;
     try {

@@ -12,7 +12,7 @@ const openers = [
 ] as const satisfies readonly (keyof typeof checkpoint)[];
 
 /**
- * Makes a program's own attempts to set a budget or apply a plan fail, because the ordered execution already decides.
+ * Makes a program's own attempts to set a budget or apply a plan fail, because the order already decides how steps run.
  * Its own early releases and checkpointed blocks still work.
  */
 export function refuseOwnExecutors(ordered: readonly string[]): void {

@@ -6,7 +6,7 @@ import { Category, type Trace } from "@remat/trace";
 import { TraceRecorder } from "@remat/tracer";
 import type { RunningStep } from "../../running-step.js";
 
-/** An op that is about to run: the largest single allocation it makes, if known, and the user's line. */
+/** An op that is about to run, with its largest single allocation, if known, and the user's line. */
 export type StartingOp = Required<Pick<RunningStep, "op" | "opsBefore">> & Pick<RunningStep, "line" | "askedBytes">;
 
 /** Receives events of a step in progress. `trace` returns the recording so far. */
