@@ -3,8 +3,8 @@ import { RematError, setErrorKind } from "@remat/trace";
 /**
  * A memory budget cannot be met. Its `code` is `BUDGET_INFEASIBLE`.
  *
- * The error ends the step before one of TensorFlow.js's own optimizers has updated any weight. A custom optimizer may
- * have updated some.
+ * The step ends before an optimizer of TensorFlow.js updates any weight. A custom optimizer may already have updated
+ * some weights.
  *
  * @example
  * try { await withMemoryBudget("1GB", () => model.fit(x, y)); } catch (error) {
@@ -12,7 +12,7 @@ import { RematError, setErrorKind } from "@remat/trace";
  * }
  */
 export class BudgetError extends RematError {
-  /** The budget that `op` needs in this pass, in bytes. Try it next, but a later op may need more. */
+  /** The smallest budget with which `op` fits in this pass, in bytes. A later op may need more. */
   readonly smallestBudgetBytes: number;
   /** The op that does not fit. */
   readonly op: string;

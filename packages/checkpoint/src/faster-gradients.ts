@@ -3,8 +3,8 @@ import { type CloseMode, openDispatchMode } from "@remat/dispatch-hook";
 /** Options of `fasterGradients`. */
 export interface FasterGradientsOptions {
   /**
-   * True if sums may be added in another order when there is no other way to save kernels. This changes the
-   * last bits of gradients. Default: false.
+   * True to allow another order of additions in a sum, if the number of kernels cannot be reduced otherwise. This
+   * changes the last bits of gradients. Default: false.
    */
   readonly reorder?: boolean;
 }
@@ -15,7 +15,7 @@ export interface FasterGradientsOptions {
  *
  * - `tile`, which TensorFlow.js computes repeat by repeat and which every layer normalization uses (native, wasm and
  *   cpu)
- * - batch normalization, without a copy of the variance as large as the input (all backends)
+ * - batch normalization, which then makes no copy of the variance as large as the input (all backends)
  * - the `Step` kernel in the gradient of ReLU, and each `Cast` and `Reshape` that changes nothing (native)
  *
  * `releaseEarly`, budgets, and plans made for them include this. With `reorder` the gradient of `tile` also becomes a

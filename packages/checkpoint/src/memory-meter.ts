@@ -12,8 +12,8 @@ import { roundUpBytes } from "@remat/memory";
 import type { Tensor } from "@tensorflow/tfjs-core";
 
 /**
- * A dispatch mode that counts live bytes. Tensors that share a buffer count once. A buffer from before the mode was
- * opened counts as soon as an op reads it, and then as if it had been live from the start.
+ * A dispatch mode that counts live bytes. Tensors that share a buffer count once. A buffer that existed before the mode
+ * opened counts once an op reads it. It then counts as if it had been known from the start.
  *
  * @example
  * const meter = new MemoryMeter();
@@ -21,7 +21,7 @@ import type { Tensor } from "@tensorflow/tfjs-core";
  * console.log(meter.peakBytes);
  */
 export class MemoryMeter implements DispatchObserver {
-  /** Always true: see `DispatchObserver`. */
+  /** Always true. See `looksInPassing` of `DispatchObserver`. */
   readonly looksInPassing = true;
   /** Each buffer is rounded up to a multiple of this many bytes. */
   readonly allocationUnitBytes: number;
@@ -58,7 +58,7 @@ export class MemoryMeter implements DispatchObserver {
     return this.knownPeak;
   }
 
-  /** Bytes found to exist already when an op read them. */
+  /** Bytes of buffers that were unknown to the meter until an op read them. */
   get foundBytes(): number {
     return this.found;
   }

@@ -9,17 +9,17 @@ import { UpdateReleaser } from "./update/update-releaser.js";
 /** Options of `releaseEarly`. */
 export interface ReleaseEarlyOptions {
   /**
-   * True to update each weight during the backward pass, as soon as its gradient is final. The gradient is freed
-   * then, so gradients are never in memory all at once. Default: false.
+   * True to update each weight during the backward pass, as soon as its gradient is final. The gradient is then freed,
+   * so the gradients of all weights are never in memory at the same time. Default: false.
    *
    * It works for `minimize`, and so for `fit`, `fitDataset` and `trainOnBatch`, with the seven optimizers of
    * TensorFlow.js and classes that inherit their `applyGradients`. The same kernels compute each weight, with bitwise
    * identical results. Only the order of the weights differs.
    *
-   * It does not support reading gradients of several weights at once, such as clipping by global norm, or reading a
-   * weight in the gradient function of another op (`UPDATE_IN_BACKWARD`). Loops that call `variableGrads` or
-   * `computeGradients` still update after the backward pass. So does an optimizer with its own `applyGradients`, with
-   * one warning. A step that throws in its backward pass may have updated some weights.
+   * Two things are not supported (`UPDATE_IN_BACKWARD`): reading gradients of several weights at once, as clipping by
+   * global norm does, and reading a weight in the gradient function of another op. Loops that call `variableGrads` or
+   * `computeGradients` still update after the backward pass. An optimizer with its own `applyGradients` also does, and
+   * causes one warning. A step that throws in its backward pass may have updated some weights.
    */
   readonly updateInBackward?: boolean;
 }

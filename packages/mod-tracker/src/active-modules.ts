@@ -1,6 +1,6 @@
 import { globalModule, RematError } from "@remat/trace";
 
-/** Counts the running calls of each module, forward or backward. @internal */
+/** Counts the calls of each module that are running, in the forward or backward pass. @internal */
 export class ActiveModules {
   private readonly counts = new Map<string, number>();
 

@@ -8,9 +8,9 @@ import { partsOf } from "./parts-of.js";
  * Groups layers between single-tensor cuts. A cut is a point in the execution order where one tensor is all that later
  * layers need. The layers between two neighbouring cuts form a group, such as a residual block or an inception module.
  *
- * Where the graph is a chain, each layer with a kernel forms a group with the layers up to the next one, such as a
- * convolution with its normalization and activation. A nested model, or a layer that contains several layers, already
- * is a block and stands alone. Single layers form no group. Groups are named by their first and last layer.
+ * If the graph is a chain, each layer with a kernel forms a group with the layers up to the next such layer, for
+ * example a convolution with its normalization and activation. A nested model, or a layer that contains several layers,
+ * already is a block and stands alone. Single layers form no group. Groups are named by their first and last layer.
  */
 export function groupByCuts(container: Container, calls: readonly GraphCall[]): GroupPaths {
   const segments: Layer[][] = [];

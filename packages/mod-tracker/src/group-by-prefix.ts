@@ -7,9 +7,9 @@ export type GroupPaths = ReadonlyMap<Layer, readonly string[]>;
 /**
  * Groups layers by common name prefixes. For example, `conv2_block1_1_conv` is in `conv2`, `conv2_block1` and
  * `conv2_block1_1`, if these are groups. A group has at least two layers and at most four fifths of all layers, called
- * one after the other. A layer with the prefix that is called elsewhere stays outside. If there are many of them
- * (`conv_dw` and `conv_pw` alternate), there is no group, since it would be entered again and again. Default names of
- * TensorFlow.js and Keras (`dense_1`, `conv2d_Conv2D3`) are ignored.
+ * one after the other. A layer with the prefix that is called at another place stays outside. If there are many such
+ * layers (`conv_dw` and `conv_pw` alternate), there is no group, since it would be entered again and again. Default
+ * names of TensorFlow.js and Keras (`dense_1`, `conv2d_Conv2D3`) are ignored.
  *
  * @example
  * groupByPrefix(executionOrder(mobileNetV2)).get(layer); // ["block_1", "block_1_expand"]

@@ -96,9 +96,9 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
   }
 
   /**
-   * Tracks a model or a layer, with all layers inside it, until `close`. You can also pass an object of your own class
-   * that contains layers and calls them in its `forward`. Results and configuration do not change. Two trackers may
-   * track one model.
+   * Tracks a model or a layer, including all layers inside, until `close`. You can also pass an object of your own
+   * class that contains layers and calls them in its `forward`. Results and configuration do not change. Two trackers
+   * may track one model.
    *
    * @param model the model, layer or object
    * @param options root name and grouping
@@ -156,8 +156,8 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
 
   /**
    * Sets the nested scopes of the following ops within the running scope. Use it if you know which scope comes next but
-   * not when it ends, as the interpreter of a graph does. Open scopes that match stay open, and all end with the
-   * running scope. Does nothing outside of a scope.
+   * not when it ends, as the interpreter of a graph does. Open scopes that match stay open. All of these scopes end
+   * when the running scope ends. Does nothing outside of a scope.
    *
    * @param kind kind of the innermost scope, `Scope` by default
    * @example

@@ -1,7 +1,7 @@
 import type { ModuleEntry } from "./module-entry.js";
 import type { ModuleRecorder } from "./module-recorder.js";
 
-/** A layer may create its weights in its first call, so they are looked for before and after it. */
+/** A layer may create its weights in its first call, so remat looks for weights before and after that call. */
 const timesToLook = 2;
 
 /** Records a module and its weights in the trace. @internal */

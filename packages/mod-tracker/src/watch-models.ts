@@ -31,8 +31,8 @@ export interface ModelWatch {
 }
 
 /**
- * Patches the classes of tfjs-layers, so that a tracker can follow models and layers that the program has not passed to
- * it. A Sequential built before this call appears under the name of its inner model.
+ * Patches the classes of tfjs-layers, so that a tracker can follow models and layers without a call of `track`. A
+ * Sequential built before this call appears under the name of its inner model.
  *
  * @example
  * const watch = watchModels();

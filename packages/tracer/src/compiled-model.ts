@@ -32,8 +32,8 @@ export interface CompiledOptimizer {
   /** Its TensorFlow.js name, such as `adam`. */
   readonly optimizerName: string;
   /**
-   * Makes a new optimizer, with the settings of the compiled one if that was requested. The compiled optimizer's state
-   * is not touched.
+   * Makes a new optimizer: one with the settings of the compiled optimizer or, if another was requested, that one. The
+   * compiled optimizer's state is not touched.
    */
   makeOptimizer(): tf.Optimizer;
 }
@@ -42,7 +42,7 @@ export interface CompiledOptimizer {
  * A compiled model's training step: the same as `fit` for one batch, with the compiled losses, metrics and penalties.
  */
 export interface CompiledStep extends CompiledOptimizer {
-  /** True if the compiled optimizer's settings are used as well. */
+  /** True if the step also uses the settings of the compiled optimizer. */
   readonly hasOwnOptimizer: boolean;
   /** Makes one target for each output, of the shape that its loss expects. */
   makeTargets(batch: number): tf.Tensor[];
@@ -67,8 +67,8 @@ export function compiledOptimizer(
 
 /**
  * Returns the step of a compiled model, with its own optimizer or the requested one. Undefined if the model is not
- * compiled, if its optimizer is not one of TensorFlow.js, or if the step differs: the definition brings a loss, a loss
- * is requested, or weights are not updated.
+ * compiled, if its optimizer is not one of TensorFlow.js, or if the step is not that of `fit`: the definition has its
+ * own loss, a loss is requested, or weights are not updated.
  */
 export function compiledStep(definition: ModelDefinition, request: StepRequest): CompiledStep | undefined {
   const { model, loss } = definition;

@@ -3,9 +3,9 @@ import { backend } from "@tensorflow/tfjs-core";
 import type { StepRequest } from "./step-spec.js";
 
 /**
- * Makes a step run as an executor runs it, if the request sets `checkpointing: "free"`. Blocks with manual activation
+ * Prepares for a step to be planned. If the request sets `checkpointing: "free"`, blocks with manual activation
  * checkpointing run without recomputation, and memory that waits for queued kernels is freed before and after each op.
- * Otherwise does nothing. Returns a function that ends it.
+ * Otherwise it does nothing. Returns a function that ends it.
  *
  * @example
  * const stop = decideCheckpointing({ checkpointing: "free" });

@@ -29,7 +29,7 @@ function rowsOf(layer: Layer): number | undefined {
   return typeof inputDim === "number" ? inputDim : undefined;
 }
 
-/** Follows layers that pass values on unchanged to where the values come from. */
+/** Returns the tensor that the values come from, before layers that pass values on unchanged. */
 function sourceOf(tensor: SymbolicTensor): SymbolicTensor {
   const { sourceLayer, inputs } = tensor;
   const isHandedOn = inputs?.length === 1 && handsOn.has((sourceLayer as Layer | null)?.getClassName() ?? "");

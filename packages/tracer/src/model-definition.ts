@@ -11,8 +11,8 @@ export type TfNamespace = typeof tfCore & typeof tfLayers;
 export type ScopeFn = <T>(name: string, fn: () => T) => T;
 
 /**
- * Sets the scopes of the following ops within the current scope, and the kind of the innermost (`moveTo` of
- * `@remat/mod-tracker`).
+ * Sets the scopes of the following ops within the current scope, and the kind of the innermost scope. See `moveTo` of
+ * `@remat/mod-tracker`.
  */
 export type MoveFn = (path: readonly string[], kind?: string) => void;
 
@@ -153,10 +153,7 @@ export function outputsOf(
   return forward?.(inputs as never, options) as tfCore.Tensor | tfCore.Tensor[];
 }
 
-/**
- * Disposes of a definition's tensors, except for those that belong to the caller: the model or definition that was
- * passed in.
- */
+/** Disposes of a definition's tensors. Tensors of a model or definition that the caller passed in stay. */
 export function disposeDefinition(
   { model, parameters, buffers, inputs, targets }: ModelDefinition,
   given?: unknown,

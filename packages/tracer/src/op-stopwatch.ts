@@ -8,8 +8,8 @@ import { withMeasuredTimes } from "./with-measured-times.js";
 export interface StepTimes {
   /**
    * The trace with the median runtime of each op as `RuntimeSource.measured`, half the interquartile range, and the
-   * number of steps. Other ops are slow in each step, so medians of ops add up to less than a step. They are all scaled
-   * by one factor, to add up to the median of the total time in ops.
+   * number of steps. In each step, different ops are slow, so the medians add up to less than a step. All are scaled by
+   * one factor, so that they add up to the median of the total time in ops.
    */
   readonly trace: Trace;
   /**
@@ -17,7 +17,7 @@ export interface StepTimes {
    * TensorFlow.js, your own code, and arrays that JavaScript fills.
    */
   readonly hostMs: number;
-  /** The same for each strategy. */
+  /** `hostMs` of each strategy. */
   readonly hostMsByWay: readonly number[];
 }
 
@@ -27,7 +27,8 @@ export interface StepWay {
   readonly open: () => () => void;
   /**
    * The timed work: each op, the step as a whole without watching ops, or both in turns. Default: each op. Watching
-   * takes some microseconds per op. That belongs to the step only if training also watches ops, as under a plan.
+   * takes some microseconds per op. This time belongs to the step only if training also watches ops, for example under
+   * a plan.
    */
   readonly times?: "ops" | "step" | "both";
 }
@@ -93,7 +94,10 @@ export class OpStopwatch implements DispatchObserver {
     return ms;
   }
 
-  /** Runs one step without timing its ops, and returns its time in milliseconds. Used for the time outside of ops. */
+  /**
+   * Runs one step without timing its ops, and returns its time in milliseconds. The time outside of ops is computed
+   * from such steps.
+   */
   timeWhole(step: () => void, way: number = 0): number {
     const start = performance.now();
     const begun = this.clock();
@@ -105,8 +109,8 @@ export class OpStopwatch implements DispatchObserver {
 
   /**
    * Returns functions that each run and time one step, of all strategies in turns, `inARow` steps at a time. Warm up in
-   * the first strategy before. When the strategy changes, one step runs first that does not count: memory left by one
-   * strategy does not fit the next, whose first step may take a tenth longer.
+   * the first strategy before. After a change of strategy, the first step does not count. It may take 10% longer,
+   * because the memory that the other strategy left does not suit it.
    */
   turn(ways: readonly StepWay[], inARow = 1): readonly ((step: () => void) => number)[] {
     let current = 0;
@@ -139,7 +143,7 @@ export class OpStopwatch implements DispatchObserver {
     this.wholeSteps.length = 0;
   }
 
-  /** Returns medians over the steps. Medians of ops use the steps of all strategies. */
+  /** Returns medians over the steps. An op's median is taken over the steps of all strategies (see {@link StepWay}). */
   times(): StepTimes {
     const { samples, besideOps, wholeSteps, trace } = this;
     const opsMs = quantile(samples.map(sumOf), 0.5);

@@ -47,15 +47,15 @@ export interface StepRequest {
    * backend.
    */
   readonly backend?: BackendName | undefined;
-  /** Sizes are rounded up to a multiple of this many bytes. Default: 1, as an executor measures. */
+  /** Sizes are rounded up to a multiple of this many bytes. Default: 1, so that sizes are exact. */
   readonly allocationUnitBytes?: number | undefined;
   /** How the layers of a flat model are grouped into modules. Default: `auto`. */
   readonly grouping?: Grouping | undefined;
   /** How manually checkpointed blocks run. Default: `given`. A step to be planned needs `free`. */
   readonly checkpointing?: Checkpointing | undefined;
   /**
-   * Replaces gradients that take more kernels than necessary, in traces. Default: none. Timed steps set this by
-   * strategy. A step to be planned uses {@link stepToPlan}.
+   * Which gradients with needlessly many kernels are replaced in traces. Default: none. Timed steps ignore this
+   * setting, because each strategy has its own. For a step to be planned, use {@link stepToPlan}.
    */
   readonly fasterGradients?: FasterGradients | undefined;
   /** True to run inference: a step is `predict` for one batch, a forward pass only. Default: false, training. */
@@ -69,7 +69,10 @@ export interface StepRequest {
   readonly stepsBefore?: number | undefined;
 }
 
-/** Settings of a step to be planned: an executor decides on recomputation and uses the gradients of early release. */
+/**
+ * Settings of a step to be planned. Manually checkpointed blocks run without recomputation, because the plan decides on
+ * it. The step uses the same faster gradients as early release.
+ */
 export const stepToPlan: Required<Pick<StepRequest, "checkpointing" | "fasterGradients">> = {
   checkpointing: "free",
   fasterGradients: "equal",

@@ -24,7 +24,7 @@ export interface TimeFakeStepOptions extends StepRequest {
  * (ones, dropout masks). Kernels do not compute. The time of a step is this plus the op times that `benchmarkTrace`
  * measures.
  *
- * @throws RematError as `traceFakeStep` does
+ * @throws RematError the same errors as `traceFakeStep`
  * @example
  * const hostMs = await timeFakeStep(build, { batch: 8, backend: "tensorflow" });
  */

@@ -13,9 +13,12 @@ export interface TimeStepOptions extends StepRequest {
   readonly name?: string | undefined;
   /** Number of steps before the first that counts. Default: 2. */
   readonly warmUpSteps?: number;
-  /** Strategies to run the step, which take turns. Default: one strategy without further modes that times each op. */
+  /** Strategies to run the step, which take turns. Default: one strategy, which opens no modes and times each op. */
   readonly ways?: readonly StepWay[];
-  /** Steps of a strategy in a row, after one that does not count when the strategy has changed. Default: 1. */
+  /**
+   * How many steps of a strategy run in a row. After a change of strategy, one more step runs first, which does not
+   * count. Default: 1.
+   */
   readonly inARow?: number;
   /** Minimum number of turns. Default: 2. */
   readonly minSteps?: number;
@@ -29,13 +32,13 @@ export interface TimeStepOptions extends StepRequest {
 
 /**
  * Times each op of a trace in real training steps on the current backend, so caches and the heap are in the state that
- * other ops leave. It needs the memory of such steps, and runs under the modes that you have opened.
+ * other ops leave. This needs as much memory as training. The steps run under the modes that you have opened.
  *
  * Use `benchmarkTrace` of `@remat/runtime-estimator/benchmark` instead on a backend whose kernels may still run after
  * they return (webgl, a GPU). If kernels run on one thread, steps are timed by CPU time, so other programs on the
  * machine do not affect the result.
  *
- * @throws RematError `STEP_MISMATCH` if a step does not run the trace's ops; otherwise as `traceStep`
+ * @throws RematError `STEP_MISMATCH` if a step does not run the trace's ops; also the errors of `traceStep`
  * @example
  * const { trace: timed, hostMs } = await timeStep(build, trace, { batch: 8 });
  * const ways: StepWay[] = [{ open: () => () => {} }, { open: releaseEarly, times: "step" }];

@@ -59,9 +59,9 @@ export interface PrepareStepOptions extends StepRequest {
  * Builds the model of a model module (see `examples/README.md`) on the current backend, ready to take steps. Random
  * numbers come from the request's seed, so another process that prepares the same step computes the same values.
  *
- * A compiled model takes the step of `fit` for one batch, with a new optimizer of the same settings. A requested loss
- * or optimizer replaces its own. Models made by a factory function are disposed of in the end. A model or definition
- * that you pass in stays as it is, except for weights that real steps update.
+ * A compiled model takes the step of `fit` for one batch, with a new optimizer of the same settings. If you request a
+ * loss or an optimizer, it replaces the compiled one. `dispose` also disposes of a model that a factory function made.
+ * A model or definition that you pass in stays as it is, except for weights that real steps update.
  *
  * @throws RematError `MODEL_EXPORT`, `MODEL_INPUT_SHAPE`, `MODEL_NOT_TRAINABLE`, `LOSS_UNKNOWN`, `OPTIMIZER_UNKNOWN`
  * @example

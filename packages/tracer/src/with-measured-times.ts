@@ -3,8 +3,8 @@ import { quantile } from "./quantile.js";
 
 /**
  * Returns the trace with the median of `samples` as the measured runtime of each op. Each sample contains the
- * milliseconds of the trace's ops in one step. Other ops are slow in each step, so medians of ops add up to less than a
- * step. They are all scaled by one factor, to add up to the median of the total time in ops.
+ * milliseconds of the trace's ops in one step. In each step, different ops are slow, so the medians add up to less than
+ * a step. All are scaled by one factor, so that they add up to the median of the total time in ops.
  *
  * @example
  * const timed = withMeasuredTimes(trace, [msOfStep1, msOfStep2, msOfStep3]);

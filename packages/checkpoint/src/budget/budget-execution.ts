@@ -24,10 +24,10 @@ export interface BudgetedStep extends PassReport {
 /**
  * Result of planning the steps seen so far:
  *
- * - `planned`: there is a plan with a peak of `peakBytes`, weights and inputs included.
+ * - `planned`: there is a plan. Its peak, including weights and inputs, is `peakBytes`.
  * - `released`: early release alone meets the budget.
- * - `online`: no plan was found, so remat meets the budget op by op. `op` needs the most memory, and a plan exists from
- *   `neededBytes` upwards.
+ * - `online`: no plan was found, so remat meets the budget op by op. `op` needs the most memory. A budget of
+ *   `neededBytes` is large enough for a plan.
  * - `exceeded`: the last step exceeded the budget by `exceededBytes`.
  * - `none`: nothing has been planned yet.
  */
@@ -47,16 +47,17 @@ export interface BudgetExecution {
   readonly budgetBytes: number | undefined;
   /**
    * Peak memory in bytes if the steps so far ran again in unmodified TensorFlow.js. It includes data that the first
-   * update allocates, such as optimizer slots. Known from the first step on if the budget is in percent, otherwise
-   * undefined.
+   * update allocates, such as optimizer slots. If the budget is in percent, this is known after the first step.
+   * Otherwise it is undefined.
    */
   readonly stockPeakBytes: number | undefined;
   /**
-   * The most bytes alive between two ops. For a budget in percent, counted since the step that measured the baseline.
+   * The most bytes alive between two ops. For a budget in percent, this counts from the step that measured the
+   * baseline.
    *
-   * A budget in bytes is exceeded only in a step that fails with a `BudgetError`. A budget in percent is lifted for a
-   * step larger than all before it, until the baseline peak of such a step has been measured. After that step this
-   * figure may exceed `budgetBytes`, but not `stockPeakBytes`.
+   * A budget in bytes is exceeded only in a step that fails with a `BudgetError`. If a step is larger than all before
+   * it, a budget in percent is lifted until the baseline peak of such a step has been measured. This figure may then
+   * exceed `budgetBytes`, but not `stockPeakBytes`.
    */
   readonly heldBytes: number;
   /**
@@ -64,15 +65,15 @@ export interface BudgetExecution {
    */
   readonly peakBytes: number;
   /**
-   * Peak memory in bytes before there was a budget, or under a smaller one. This covers the passes that measure the
-   * baseline for a budget in percent, and everything before them.
+   * Peak memory in bytes before there was a budget, or under an earlier, smaller budget. This covers the passes that
+   * measure the baseline for a budget in percent, and everything before them.
    */
   readonly measuredPeakBytes: number;
   /** Report of the last forward and backward pass. */
   readonly lastStep: BudgetedStep | undefined;
   /**
-   * Resolves with the result of planning once no plan is in the making. Awaiting it keeps the process alive until then.
-   * Otherwise the process may end without waiting for a plan.
+   * Resolves with the result of planning once nothing is being planned. Awaiting it keeps the process alive until then.
+   * Otherwise the process may end before planning does.
    */
   readonly planned: Promise<PlanningOutcome>;
 }

@@ -35,7 +35,7 @@ const residentOfProcess: ReadResident = () => {
 const code = "RESIDENT_OVER_BUDGET";
 
 /**
- * Each of the first passes is checked, up to this number. Later, one pass in this number is checked, because the system
+ * This many passes are checked at the beginning. After that, one of this many passes is checked, because the system
  * call takes half a millisecond.
  */
 const closelyWatched = 16;

@@ -5,8 +5,8 @@ import { ReleasedMeter } from "./released-meter.js";
 
 /**
  * Counts the memory that unmodified TensorFlow.js would use in a pass that releases early. Unmodified TensorFlow.js
- * keeps saved tensors and gradients to the end. The exception is a gradient that is added to another and does not share
- * its data. Open it when the pass begins.
+ * keeps saved tensors and gradients to the end. The exception is a gradient that is added to another one and shares no
+ * data with it. Open it when the pass begins.
  *
  * @internal
  */

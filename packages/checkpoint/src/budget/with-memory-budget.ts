@@ -12,13 +12,13 @@ import type { MemoryBudgetOptions } from "./memory-budget-options.js";
  * gradients and weights are bitwise identical to those of unmodified TensorFlow.js.
  *
  * The first step of each shape meets the budget by deciding op by op (dynamic rematerialization) and is recorded. A
- * background thread makes a plan from the recording. Training follows the plan from the next time `fn` awaits
- * something, unless the plan would recompute more. A step that differs from every plan meets the budget without one,
- * and is then planned itself.
+ * background thread makes a plan from the recording. Training follows the plan once `fn` next awaits something, unless
+ * the plan would recompute more than deciding op by op. A step that differs from every plan meets the budget without
+ * one, and is then planned itself.
  *
- * A budget in percent is a share of the highest peak of unmodified TensorFlow.js seen so far. The first pass for each
- * set of gradients runs with early release only, which shows that peak. So does a pass like one that would use more.
- * The budget then grows (Node warning `BUDGET_RAISED`).
+ * A budget in percent is a share of the highest peak of unmodified TensorFlow.js seen so far. The first pass that
+ * computes a given set of gradients measures that peak. It runs with early release only. If a later pass would use
+ * more, remat measures again in a pass like it, and the budget grows (Node warning `BUDGET_RAISED`).
  *
  * The budget limits tensors. The process also contains the backend's library and JavaScript. If its resident memory
  * grows by more than one and a half times the budget plus 64 MB, Node prints a warning with advice, once per process
@@ -73,8 +73,8 @@ export interface OpenBudget {
 }
 
 /**
- * Keeps every training step from now on within a budget, as `withMemoryBudget` does, until you close it. You may open
- * it before a backend is ready. The backend is checked when the first step begins.
+ * Keeps every training step within a budget, from now on until you close it. It works like `withMemoryBudget`. You may
+ * open it before a backend is ready. The backend is checked when the first step begins.
  *
  * @throws RematError `BUDGET` for an invalid budget; steps throw the errors of `withMemoryBudget`
  * @example

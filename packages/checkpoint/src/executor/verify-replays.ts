@@ -7,8 +7,8 @@ let open = 0;
 
 /**
  * Verifies replays from now on. Each replayed kernel runs twice, and both results are compared bitwise. This finds
- * kernels whose declaration is wrong, and backends that are not repeatable. It is slow. The environment variable
- * `REMAT_VERIFY_REPLAYS=1` does the same.
+ * kernels that were wrongly passed to `declarePure`, and backends whose results are not repeatable. It is slow. The
+ * environment variable `REMAT_VERIFY_REPLAYS=1` does the same.
  *
  * If the results differ, the pass fails with a `RematError` with code `REPLAY_DIFFERS` that names the kernel. Returns a
  * function that ends the verification.

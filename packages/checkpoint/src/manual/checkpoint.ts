@@ -105,9 +105,9 @@ export const enterBlock = (name: string, policy: SavePolicy, inputs: readonly Te
 export const exitBlock = (block: Block, results: readonly Tensor[] | undefined): void => blocks.exit(block, results);
 
 /**
- * Wraps `fn` in activation checkpointing. When `fn` returns, its intermediate results are evicted, except for its
- * outputs and the data that `policy` saves. The backward pass recomputes them when it first needs one. This corresponds
- * to `torch.utils.checkpoint` and `jax.checkpoint`.
+ * Wraps `fn` in activation checkpointing. When `fn` returns, its intermediate results are evicted, except for the data
+ * that `policy` saves. The backward pass recomputes all of them when it first needs one. This corresponds to
+ * `torch.utils.checkpoint` and `jax.checkpoint`.
  *
  * Recomputation replays kernels and does not call `fn` again. So side effects do not repeat, dropout masks stay the
  * same, moving statistics are updated once, and results are bitwise identical. Weights and other tensors that `fn`

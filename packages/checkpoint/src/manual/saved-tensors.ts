@@ -38,7 +38,10 @@ export interface SavedTensor {
 export interface SavedTensorsOptions {
   /** The model whose layers name the modules. */
   readonly model?: LayersModel;
-  /** Your own tracker, for scopes. Replaces `model`. */
+  /**
+   * Your own tracker, if the modules are not only layers of a model but also scopes (`ModTracker.scope`). Pass it
+   * instead of `model`.
+   */
   readonly tracker?: ModTracker;
   /** The tensors to differentiate by. Default: all trainable variables. */
   readonly xs?: readonly Tensor[];

@@ -34,13 +34,13 @@ export interface ApplyPlanOptions {
   /**
    * The reaction to the first op that differs from the plan. `refuse`, the default, throws `PLAN_MISMATCH`. `store`
    * stops following the plan in that step and evicts nothing more, so the step is correct but uses more memory. Inputs
-   * of random ops then stay alive as long as a tensor uses them. A step that differs from its first op on runs with
-   * early release.
+   * of random ops then stay alive as long as a tensor uses them. If already the first op of a step differs, the step
+   * runs with early release.
    */
   readonly onMismatch?: "refuse" | "store";
   /**
-   * True to follow a plan that offloads even if the device computes in host memory. Offloading saves nothing there,
-   * but copied data counts as freed. For tests and simulations. Default: such a plan is rejected.
+   * True to follow a plan that offloads even if the device computes in host memory. Offloading saves nothing there, but
+   * copied data counts as freed. Use it for tests and simulations. By default, such a plan is rejected.
    */
   readonly offloadsOnHost?: boolean;
 }
@@ -65,17 +65,17 @@ export interface PlanExecution {
 
 /**
  * Applies a plan to every forward and backward pass from now on. Data that the plan does not save is evicted when the
- * plan says so, also in the forward pass, and recomputed by replaying kernels.
+ * plan schedules it, also in the forward pass. It is recomputed by replaying kernels.
  *
  * Losses, gradients and weights are bitwise identical to those of unmodified TensorFlow.js. The model does not change,
- * because data is evicted under living tensors. Data that is read against the plan, by `dataSync` in the middle or by
- * another op, is recomputed at once. Gradients and saved tensors are also released early.
+ * because data is evicted under living tensors. If evicted data is read when the plan does not expect it, for example
+ * by `dataSync` during a pass, it is recomputed at once. Gradients and saved tensors are also released early.
  *
- * You can pass several plans, for example of two models that train in turn. Each pass follows the plan that begins like
- * it. If several do, it follows the one that earlier passes of its kind followed to their end.
+ * You can pass several plans, for example of two models that train in turn. Each pass follows the plan whose first op
+ * matches its own. If several plans match, the pass follows the one that similar passes have followed to the end.
  *
  * It works with `tf.grads`, `tf.variableGrads`, `optimizer.minimize`, `fit`, `trainOnBatch` and custom loops. Offloaded
- * data moves to host memory and back before it is read, bitwise identical. The pass waits for the transfers.
+ * data moves to host memory, and returns bitwise identical before it is read. The pass waits for the transfers.
  *
  * @throws RematError `BACKEND_UNSUPPORTED` on third-party backends, and for a plan that offloads if the device computes
  * in host memory (unless `offloadsOnHost` is true)
@@ -96,8 +96,8 @@ export function applyPlan(plan: Plan | readonly Plan[], options: ApplyPlanOption
 }
 
 /**
- * Runs `fn`, synchronous or not, under one or several plans, as `applyPlan` does, and ends the plans when `fn` is over.
- * Other asynchronous work of the process does not follow the plan.
+ * Applies one or several plans while `fn` runs, which may be asynchronous. See `applyPlan`. Other asynchronous work of
+ * the process does not follow the plan.
  *
  * @example
  * const loss = await withPlan(plan, () => model.trainOnBatch(x, y));

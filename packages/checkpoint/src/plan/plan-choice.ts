@@ -18,8 +18,8 @@ export interface ChosenPlan {
 const mostOrders = 64;
 
 /**
- * Chooses for each pass the plan that begins like it. If several do, it prefers the one that similar passes have
- * followed to their end. A pass that no plan begins like runs with early release only: nothing is recorded, evicted or
+ * Chooses for each pass a plan whose first op matches. If several plans match, it prefers the one that similar passes
+ * have followed to the end. If no plan matches, the pass runs with early release only: nothing is recorded, evicted or
  * recomputed.
  *
  * @internal
@@ -30,7 +30,7 @@ export class PlanChoice implements Policy {
   chosen: ChosenPlan | undefined;
   /** True if no plan begins like the pass. */
   watchesOnly = false;
-  /** Likeliest plan first, for each pair of previous plan and gradients. */
+  /** The plans, the most likely one first, for each pair of previous plan and gradients. */
   private readonly orders = new Map<string, ChosenPlan[]>();
   /**
    * For each set of gradients, whether any pass followed the plan to its end. No entry if none has begun to follow it.

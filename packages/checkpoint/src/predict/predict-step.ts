@@ -19,8 +19,8 @@ export interface StepPrediction {
   /** Number of recomputed ops. */
   readonly recomputedOps: number;
   /**
-   * Time in milliseconds of a planned step without recomputation and transfers. The slowdown of the plan is relative to
-   * it, and it never exceeds `stepMs`. Undefined for steps without a plan.
+   * Time of a planned step in milliseconds, without recomputation and transfers. The plan's slowdown is relative to
+   * this time, which never exceeds `stepMs`. Undefined for steps without a plan.
    */
   readonly unrecomputedMs?: number;
 }
@@ -33,7 +33,7 @@ export interface StepPrediction {
  * JavaScript references.
  *
  * @param released the options of `releaseEarly`
- * @throws RematError as `traceFakeStep` of `@remat/tracer` does
+ * @throws RematError the same errors as `traceFakeStep` of `@remat/tracer`
  */
 export async function predictReleasedPeak(
   exported: unknown,

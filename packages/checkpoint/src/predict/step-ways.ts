@@ -14,8 +14,9 @@ export type WayToTrain = (typeof waysToTrain)[number];
 
 /**
  * Returns the strategies as steps to run, to measure their time outside of ops. None of them needs much more memory
- * than early release. The baseline fills its arrays of ones but also releases early. The plan recomputes nothing, and
- * also keeps tensors that early release does not save. Only a plan watches ops during training.
+ * than early release: here the baseline also releases early, although it fills its arrays of ones like unmodified
+ * TensorFlow.js. The plan recomputes nothing, and also keeps tensors that early release does not save. Only a plan
+ * watches ops during training.
  */
 export async function stepWays(trace: Trace): Promise<readonly StepWay[]> {
   const { count } = trace.ops;

@@ -34,8 +34,8 @@ export interface TimeTrainingOptions extends StepRequest {
 }
 
 /**
- * Times every op of a trace on the current backend. If memory allows, it times ops in steps with early release.
- * Otherwise it times each call in isolation, which takes longer and is less accurate, because caches are in another
+ * Times every op of a trace on the current backend. If memory allows, ops are timed in steps with early release.
+ * Otherwise each call is timed in isolation. This takes longer and is less accurate, because caches are in another
  * state.
  *
  * @param exported the model or step that the trace is of, see `defineModel` of `@remat/tracer`

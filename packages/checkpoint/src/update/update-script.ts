@@ -4,7 +4,10 @@ import type { Rows } from "@remat/trace";
 export interface UpdateScript {
   /** Kernels of its ops, in order. */
   readonly kernels: readonly string[];
-  /** Tensors that are not read after each op: `op` for the output of an op, `-1 - i` for the gradient at index `i`. */
+  /**
+   * For each op, the tensors that nothing reads after it: `op` for the output of an op, `-1 - i` for the gradient at
+   * index `i`.
+   */
   readonly freedAfter: Rows;
 }
 

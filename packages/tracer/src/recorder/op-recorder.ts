@@ -39,7 +39,10 @@ import { tracedHeader } from "./traced-header.js";
 
 /** Options of `TraceRecorder`. */
 export interface TraceRecorderOptions {
-  /** Fields of the header that add to or replace those of the engine: framework, versions, backend, device, mode. */
+  /**
+   * Header fields in addition to those that the engine provides, or instead of them: framework, versions, backend,
+   * device, mode.
+   */
   readonly header?: Partial<TraceHeader>;
   /** True to record work outside of an asynchronous mode as `Phase.outside`. Default: true. */
   readonly outside?: boolean;
@@ -116,8 +119,8 @@ export class OpRecorder implements DispatchObserver, DispatchInterceptor {
   }
 
   /**
-   * Records existing data that counts even if no op reads it. Its category comes from the first op that reads it,
-   * otherwise it is input.
+   * Records existing data that counts even if no op reads it. Its category comes from the first op that reads it. If no
+   * op reads it, it is input.
    */
   holdStorage(storage: Storage): void {
     this.tensors.hold(storage);

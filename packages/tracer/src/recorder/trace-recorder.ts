@@ -14,9 +14,9 @@ export type { TraceRecorderOptions } from "./op-recorder.js";
  * module calls of its forward op.
  *
  * Existing data is recorded when it is first seen: trainable variables as parameters, others as buffers (or optimizer
- * state in the optimizer phase), other data as input. Data that JavaScript makes during recording is input outside of
- * module calls and gradients, otherwise `other`. The output of an op is an activation in the forward pass and a
- * temporary after it, until it turns out to be a gradient or is assigned to a variable.
+ * state in the optimizer phase), other data as input. Data that JavaScript makes during recording is input if it is
+ * made outside of module calls and gradients. Otherwise it is `other`. The output of an op is an activation in the
+ * forward pass and a temporary after it, until it turns out to be a gradient or is assigned to a variable.
  *
  * @example
  * const recorder = new TraceRecorder({ header: { model: "mlp" } });
