@@ -7,8 +7,8 @@ import { label } from "./layer-note.js";
 export const innerLayerFields: readonly string[] = ["layer", "cell", "cells"];
 
 /**
- * Rejects activity regularizers other than Keras' own. Also rejects those of a layer in a wrapper, which Keras applies
- * for each step or for all steps together, depending on shapes.
+ * Rejects activity regularizers other than Keras' own. Also rejects activity regularizers of a layer in a wrapper:
+ * depending on shapes, Keras applies them for each step or for all steps together.
  */
 export function checkPenalties(className: string, name: string, config: JsonObject): void {
   const regularizer = config["activity_regularizer"];

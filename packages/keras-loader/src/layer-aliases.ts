@@ -13,7 +13,7 @@ const classAliases: Readonly<Record<string, string>> = {
 
 const activationAliases: Readonly<Record<string, string>> = { silu: "swish" };
 
-/** Keras 3 functions with a name that means another function in Keras 2 and tfjs-layers. */
+/** Names that mean one function in Keras 3 and another in Keras 2 and tfjs-layers. */
 const keras3Activations: Readonly<Record<string, string>> = { hard_sigmoid: "hard_sigmoid_of_keras3" };
 
 /**

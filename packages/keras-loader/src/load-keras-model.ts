@@ -18,7 +18,7 @@ export interface LoadKerasModelOptions {
   readonly name?: string;
   /**
    * Shape of the input without the batch, or shapes by name of the input layer for a model with several inputs.
-   * Default: the file's. If given, shapes are not compared with those that Keras computed.
+   * Default: the file's. If you set it, the shapes of layers are not compared with those that Keras computed.
    */
   readonly inputShape?: readonly (number | null)[] | Readonly<Record<string, readonly (number | null)[]>>;
   /**
@@ -29,7 +29,7 @@ export interface LoadKerasModelOptions {
   /** Values of the weights, read by `@remat/keras-loader/weights`. Default: the initializers' values. */
   readonly weights?: KerasWeights | undefined;
   /**
-   * Receives sentences for the user: differences from Keras, the loss and optimizer of the file, and which of these are
+   * Receives sentences for the user: differences from Keras, and whether the loss and optimizer of the file are used,
    * left out or replaced.
    */
   readonly onNote?: (note: string) => void;
@@ -44,9 +44,9 @@ export interface LoadKerasModelOptions {
  * or of the archive also work. Weights have their initial values, unless you pass `weights`. In fake mode they have no
  * data. The call is synchronous and leaves the class table of tfjs-layers as it was.
  *
- * Layers and options that tfjs-layers lacks or computes incorrectly are supplied: for example `Normalization`, global
- * pooling with `keepdims`, training a `BatchNormalization` without scale or centre, and names that Keras 3 has changed.
- * If the file contains the shapes that Keras computed, tfjs-layers must compute the same.
+ * This package supplies layers and options that tfjs-layers lacks or computes incorrectly, for example `Normalization`,
+ * global pooling with `keepdims`, training a `BatchNormalization` without scale or centre, and names that Keras 3 has
+ * changed. If the file contains the shapes that Keras computed, tfjs-layers must compute the same.
  *
  * @param source the topology
  * @throws RematError `KERAS_…`, naming the layer or the field, the reason and a next step

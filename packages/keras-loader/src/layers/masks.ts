@@ -47,8 +47,8 @@ const passing = new Set(
 
 /**
  * Returns a class whose instances pass masks on as in this version of Keras. tfjs-layers 4.22 stores the mask of a
- * layer's first input in arguments shared by the whole execution, so it reaches layers whose inputs have no mask. It
- * also loses the masks of other inputs.
+ * layer's first input in arguments shared by the whole execution, so the mask reaches layers whose inputs have none.
+ * Masks of other inputs are lost.
  */
 export function withMasks(Base: LayerClass, isKeras3: boolean): LayerClass {
   const { className } = Base as unknown as { readonly className: string };
@@ -100,7 +100,8 @@ function masked(Base: LayerClass, isKeras3: boolean): LayerClass {
 const escaping = new WeakSet<object>();
 
 /**
- * Keeps the masks of a nested model's outputs. tfjs-layers disposes of everything except for the outputs after the run.
+ * Keeps the masks of a nested model's outputs. After the run, tfjs-layers disposes of everything except for the
+ * outputs.
  */
 const withKeptMasks: (Base: LayerClass) => LayerClass = derivingOnce(
   (Base) =>

@@ -24,8 +24,8 @@ export interface NormalizationArgs {
   /** Axes with separate statistics. null means one mean and variance for everything. Default: -1. */
   readonly axis?: number | readonly number[] | null;
   /**
-   * Known means, one for each position of `axis`. Give both mean and variance, or neither. Without them they are
-   * weights, initially 0 and 1.
+   * Known means, one for each position of `axis`. Give both `mean` and `variance`, or neither. If you give neither,
+   * they are weights with initial values 0 and 1.
    */
   readonly mean?: number | readonly number[] | null;
   /** Known variances, one for each position of `axis`. */
@@ -38,7 +38,8 @@ export interface NormalizationArgs {
  * Keras' preprocessing layer `Normalization`, which tfjs-layers 4.22 lacks: (input − mean) / max(√variance, 1e-7).
  *
  * Its non-trainable weights are those of Keras in the same order, `mean`, `variance` and the scalar `count`, so that
- * parameter counts and `setWeights` agree with Keras. There is no `adapt`: set the weights, or pass mean and variance.
+ * parameter counts and `setWeights` agree with Keras. There is no method `adapt`. Set the weights, or pass `mean` and
+ * `variance`.
  *
  * @example
  * new Normalization({ mean: [3, 2], variance: [4, 1] }).apply(tf.tensor2d([[5, 2]])); // [[1, 0]]

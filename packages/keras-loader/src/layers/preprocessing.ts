@@ -55,8 +55,9 @@ export class Discretization extends OwnLayer {
 }
 
 /**
- * Keras' `ActivityRegularization`: passes its input on, and adds the sum of its magnitudes and squares to the loss.
- * tfjs-layers has no such losses. Gradients include the penalty, but the reported loss does not.
+ * Keras' `ActivityRegularization`: passes its input on, and penalizes the magnitudes and squares of the input in the
+ * loss. tfjs-layers does not support such a loss, so only the gradients include the penalty. The reported loss does
+ * not.
  */
 export class ActivityRegularization extends OwnLayer {
   static readonly className = "ActivityRegularization";
