@@ -20,8 +20,8 @@ export function currentBackend(): Backend {
 }
 
 /**
- * Returns the device of the current backend's instance. In fake mode returns the backend's device without an instance,
- * which for native is the host.
+ * Returns the device of the current backend's instance. In fake mode, it is the default device of the simulated backend
+ * (for native, the host).
  *
  * @example
  * currentDevice().device; // "cuda:0" where tfjs-node-gpu has found a GPU

@@ -26,18 +26,21 @@ import type { KernelAttributes, KernelInputs, KernelOutput } from "./kernels/ind
  * };
  */
 export interface DispatchInterceptor {
-  /** Runs between the engine and the kernel. The innermost mode comes first. Not called for work outside. */
+  /**
+   * Runs between the engine and the kernel. The innermost mode comes first. It is not called for work outside of the
+   * mode.
+   */
   dispatch?(call: OpCall, next: RunNext): KernelOutput;
   /** Runs between the caller and the engine's forward and backward pass. */
   gradients?(call: GradientsCall, next: RunGradients): GradientsResult;
   /**
-   * Runs between the caller and an update of the weights. The call of an override comes before that of the overridden
-   * method.
+   * Runs between the caller and an update of the weights. If a class overrides `applyGradients` and calls the base
+   * method, the call of the override is reported first.
    */
   applyGradients?(call: UpdateCall, next: () => void): void;
   /**
-   * JavaScript has read `values`, and gets the returned value instead. Some backends pass the data itself, not a copy:
-   * see `copyIfShared`.
+   * JavaScript has read `values`. It gets the value that this method returns. Some backends pass the data itself, not a
+   * copy: see `copyIfShared`.
    */
   valuesRead?(dataId: DataId, values: unknown): unknown;
 
@@ -53,6 +56,6 @@ export interface DispatchInterceptor {
    * update.
    */
   optimizerUpdateComing?(optimizer: object, gradients: NamedTensorMap | readonly NamedTensor[]): void;
-  /** Another backend is about to be set. An error thrown here prevents it, and nothing has changed. */
+  /** Another backend is about to be set. Nothing has changed yet, and an error thrown here prevents the change. */
   backendChanging?(name: string): void;
 }

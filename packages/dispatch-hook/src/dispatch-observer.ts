@@ -13,7 +13,7 @@ import type {
 import type { KernelInputs } from "./kernels/index.js";
 import type { StepObserver } from "./step-observer.js";
 
-/** Details of ops, and how closely a mode watches them. */
+/** Events of ops, and settings for how closely a mode watches them. */
 export interface OpObserver {
   /**
    * True if the mode also sees work outside an asynchronous `withDispatchMode`, as `Phase.outside`. Default: it does
@@ -27,13 +27,14 @@ export interface OpObserver {
    */
   readonly looksInPassing?: boolean;
   /**
-   * True if the mode dozes. A dozing mode gets `kernelOver` for each op, and storage events only for storages that it
-   * already knows. If all modes that watch ops doze, ops run at the speed of unmodified TensorFlow.js. Read when a pass
-   * begins or ends, and at `reconsiderPass`. Default: it does not doze.
+   * True if the mode dozes, that is, needs few events. A dozing mode gets `kernelOver` for each op, and storage events
+   * only for storages that it already knows. If all modes that watch ops doze, ops run at the speed of unmodified
+   * TensorFlow.js. The hook reads this property when a pass begins or ends, and in `reconsiderPass`. Default: the mode
+   * does not doze.
    */
   readonly isDozing?: boolean;
 
-  /** Just before the kernel, and before `dispatch`. */
+  /** The kernel is about to run. Called before `dispatch`. */
   opStarting?(call: OpCall): void;
   /** The op is done, and autograd has saved its tensors. The user's code runs next. A mode may run kernels here. */
   opOver?(op: OpDone): void;
@@ -45,7 +46,7 @@ export interface OpObserver {
 
 /** Details of memory: evicted data, pins, variables, and reads by JavaScript. */
 export interface DataObserver {
-  /** The data of a storage is evicted while tensors still live in it (0 bytes), or restored. */
+  /** The data of a storage is evicted although tensors still use it (`bytes` is 0), or is restored. */
   storageResized?(storage: Storage, bytes: number): void;
   /** The last tensor on a pinned `DataId` is gone. Only pins keep it alive now. */
   dataUnused?(dataId: DataId): void;
@@ -61,7 +62,7 @@ export interface AutogradObserver {
   scopeEntered?(scope: GradientScope): void;
   /** The scope is over. `outputs` is undefined if it failed. */
   scopeExited?(scope: GradientScope, outputs: readonly Tensor[] | undefined): void;
-  /** The tensors saved for one op, or for one `customGrad` (then just before its `scopeExited`). */
+  /** The tensors saved for one op or one `customGrad`. For a `customGrad`, this comes just before its `scopeExited`. */
   tensorsSaved?(saved: readonly SavedTensor[]): void;
   /** An op, a `customGrad` or a saved clone was added to the tape. */
   tapeNodeAdded?(node: TapeNode): void;
@@ -83,31 +84,31 @@ export interface AutogradObserver {
 
 /** Blocks under manual activation checkpointing, and recomputation. */
 export interface RecomputationObserver {
-  /** A checkpointed block begins. It is nested in the blocks that have begun and are not over. */
+  /** A checkpointed block begins. It is nested in all blocks that have begun and not ended. */
   blockEntered?(block: CheckpointedBlock): void;
   /** The block is over, and its temporaries are evicted. `results` is what it returns, empty if it failed. */
   blockExited?(block: CheckpointedBlock, results: readonly Tensor[]): void;
   /**
-   * A part of the forward pass is about to be recomputed: `block`, or without one, other ops. Some of its `ops` (values
-   * of `sequence`) are replayed until `recomputationOver`.
+   * A part of the forward pass is about to be recomputed: `block` or, if that is undefined, other ops. Some of its
+   * `ops` (values of `sequence`) are replayed until `recomputationOver`.
    */
   recomputationStarting?(ops: readonly number[], block: CheckpointedBlock | undefined): void;
   /** The recomputation is over. */
   recomputationOver?(block: CheckpointedBlock | undefined): void;
 }
 
-/** When a mode opens and closes. */
+/** Events of a mode's own opening and closing. */
 export interface ModeLifecycle {
-  /** The mode is open: events follow. */
+  /** The mode is open. Other events follow. */
   opened?(): void;
   /** The mode is about to close. It may still run kernels here (`replayKernel`). */
   closing?(): void;
   /** The mode is closed. */
   closed?(): void;
   /**
-   * The engine can no longer be watched: another copy of this package wants to watch it, or a pass is over variables of
-   * another copy of tfjs-core. A mode that only observes has this method and closes itself in it. If all open modes
-   * have it, the program goes on. Otherwise the program gets `problem` as an error.
+   * The engine can no longer be watched: another copy of this package wants to watch it, or a pass uses variables of
+   * another copy of tfjs-core. A mode that only observes should define this method and close itself in it. If all open
+   * modes define it, the program continues. Otherwise the program gets `problem` as an error.
    */
   cannotWatch?(problem: RematError): void;
 }

@@ -1,7 +1,7 @@
 import type { FasterGradients } from "@remat/trace";
 
 /**
- * How passes run while a mode is open: settings that the engine reads. By default each is as in unmodified
+ * How passes run while a mode is open: settings that the engine reads. By default, passes run as in unmodified
  * TensorFlow.js.
  *
  * @example
@@ -28,17 +28,20 @@ export interface DispatchPolicy {
   /**
    * Replaces gradients that take needlessly many kernels: `equal` if results are bitwise identical, `reordered` also if
    * sums are added in another order. `none` keeps the gradients of TensorFlow.js, whatever other modes ask for.
-   * Default: leaves it to other modes.
+   * Default: other modes decide.
    */
   readonly fasterGradients?: FasterGradients | "none" | undefined;
   /** The mode decides about recomputation, so blocks under manual activation checkpointing run unchanged. */
   readonly decidesCheckpointing?: boolean;
   /**
-   * If passes are released early, `minimize` of TensorFlow.js's own optimizers updates each weight during the backward
-   * pass, as soon as its gradient is final. `false` updates after the backward pass, whatever other modes ask for.
+   * If passes release memory early, `minimize` of TensorFlow.js's own optimizers updates each weight during the
+   * backward pass, as soon as its gradient is final. `false` updates after the backward pass, whatever other modes ask
+   * for.
    */
   readonly updatesInBackward?: boolean | undefined;
 
-  /** Weights were to be updated in the backward pass, and will be updated after it, for this reason. */
+  /**
+   * Called with the reason if weights cannot be updated in the backward pass, as requested. They are updated after it.
+   */
   updateAfterBackward?(reason: string): void;
 }

@@ -10,8 +10,8 @@ export interface NamedTensor {
 }
 
 /**
- * One buffer of memory, which several `DataId`s may share (engine rule 7). The object is the identity. `id`
- * increases over the life of the process and is never reused.
+ * One buffer of memory, which several `DataId`s may share. Each buffer has one such object. `id` increases over the
+ * life of the process and is never reused.
  */
 export interface Storage {
   /** Number of the storage. */
@@ -30,12 +30,12 @@ export interface Storage {
 }
 
 /**
- * The origin of a storage: an op's kernel, the engine's clone that saves a tensor (where Identity copies), or
- * JavaScript (`tensor()`).
+ * The origin of a storage: an op's kernel, the engine's clone of a saved tensor (on backends whose `Identity` copies),
+ * or JavaScript (`tensor()`).
  */
 export type StorageOrigin = "op" | "save" | "data";
 
-/** A run of `customGrad`: a composite whose gradient belongs to it as a whole (T1). */
+/** A run of `customGrad`: several ops that have one gradient function together. */
 export interface GradientScope {
   /** Number of the scope, increasing over the life of the process. */
   readonly sequence: number;
@@ -48,8 +48,8 @@ export interface GradientScope {
 }
 
 /**
- * One run of a block with manual activation checkpointing, as reported by the code that recomputes it. The object is
- * the identity.
+ * One run of a block with manual activation checkpointing, as reported by the code that recomputes it. Each run has its
+ * own object.
  */
 export interface CheckpointedBlock {
   /** Name of the block. */
@@ -58,9 +58,11 @@ export interface CheckpointedBlock {
   readonly inputs: readonly Tensor[];
 }
 
-/** A registered kernel of the user's computation that does not run inside another registered kernel (T1). */
+/** A call of a registered kernel by the user's computation, not by another registered kernel. */
 export interface OpCall {
-  /** Counts the observed ops over the life of the process, including those of other asynchronous work. Never reused. */
+  /**
+   * Number of the op among all observed ops of the process, including those of other asynchronous work. Never reused.
+   */
   readonly sequence: number;
   /** TensorFlow.js kernel name, such as `MatMul` or `Conv2DBackpropInput`. */
   readonly kernel: string;
@@ -92,8 +94,8 @@ export interface OpDone extends OpCall {
   /** Outputs of the op. */
   readonly outputs: readonly Tensor[];
   /**
-   * True if a backend with a device computed part of it in JavaScript, because its inputs were not on the device yet.
-   * Later they are, and the result may differ bitwise.
+   * True if a backend with a device computed part of the op in JavaScript, because the inputs were not on the device
+   * yet. A replay finds them there, and its result may differ bitwise.
    */
   readonly isOnHost: boolean;
   /** True if the device added numbers in an unspecified order, so that the result may differ each time. */
@@ -104,7 +106,10 @@ export interface OpDone extends OpCall {
 export interface TapeNode {
   /** Number of the node, increasing over the life of the process. */
   readonly sequence: number;
-  /** `clone` is the engine's Identity for a saved tensor. `op` or `scope` is then the one it was saved for. */
+  /**
+   * `clone` is the engine's Identity for a saved tensor. For a clone, `op` or `scope` is the one that the tensor was
+   * saved for.
+   */
   readonly kind: "op" | "scope" | "clone";
   /** The op, unless the node is a scope. */
   readonly op: OpDone | undefined;
@@ -118,7 +123,7 @@ export interface TapeNode {
   readonly saved: readonly Tensor[];
 }
 
-/** A tensor that autograd keeps alive until the end of the backward pass (T6). */
+/** A tensor that autograd keeps alive until the end of the backward pass. */
 export interface SavedTensor {
   /** The op whose gradient needs it. Undefined if a `customGrad` does. */
   readonly op: OpDone | undefined;
@@ -128,7 +133,7 @@ export interface SavedTensor {
   readonly as: "input" | "output" | "other";
   /** The user's tensor. */
   readonly tensor: Tensor;
-  /** The engine's clone of it, which has its own storage where `Identity` copies (wasm). */
+  /** The engine's clone of the tensor. If `Identity` makes a copy (wasm), the clone has its own storage. */
   readonly clone: Tensor;
 }
 
@@ -170,20 +175,23 @@ export type ApplyGradients = (this: object, gradients: NamedTensorMap | readonly
 
 /** An update that runs during a backward pass, weight by weight, as each gradient becomes final. */
 export interface UpdateTurns {
-  /** The variables by index in the list of weights. Undefined for one that is not trained. */
+  /** The variables, in the order of the weights. Undefined for a variable that is not trained. */
   readonly variables: readonly (Variable | undefined)[];
-  /** Index of the weight being updated. Undefined before, between and after the turns. */
+  /** Index of the weight that is being updated. Undefined if no weight is. */
   readonly place: number | undefined;
   /** Frees the gradient of that weight, after its last reader. */
   freeGradient(): void;
   /**
-   * Returns whether a weight with a final gradient must wait for its turn. It is called again after each node. Default:
-   * none waits.
+   * Returns whether a weight with a final gradient must wait before it is updated. Called again after each node. By
+   * default, no weight waits.
    */
   waits?: ((place: number, waiting: Iterable<number>) => boolean) | undefined;
 }
 
-/** A run of a class's own `applyGradients`: that of the optimizer's class, or of a base class that it calls. */
+/**
+ * A call of `applyGradients` of an optimizer's class. If an override calls the method of its base class, that is
+ * another call.
+ */
 export interface UpdateCall {
   /** The optimizer. */
   readonly optimizer: object;
@@ -191,14 +199,17 @@ export interface UpdateCall {
   readonly gradients: NamedTensorMap | readonly NamedTensor[];
   /** The method, as the class defines it. */
   readonly method: ApplyGradients;
-  /** True if it belongs to one of the seven optimizers of TensorFlow.js and runs outside of all gradients. */
+  /**
+   * True if the method is that of one of the seven optimizers of TensorFlow.js, and is not called inside a gradient
+   * computation.
+   */
   readonly isTfjs: boolean;
   /**
    * True if the gradients have no reader after the update, because `minimize` of TensorFlow.js called it and disposes
    * of them next.
    */
   readonly ownsGradients: boolean;
-  /** Set if it runs in the backward pass. A gradient then exists only during its turn. */
+  /** Set if the update runs in the backward pass. A gradient then exists only during its turn. */
   readonly turns?: UpdateTurns | undefined;
 }
 

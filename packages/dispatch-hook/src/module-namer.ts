@@ -4,8 +4,8 @@ export type ModuleNamer = () => string | undefined;
 const namers: ModuleNamer[] = [];
 
 /**
- * Registers a function that names the running module, so that errors of fake mode can show it. The one registered last
- * is used. Returns a function that removes it.
+ * Registers a function that names the running module, so that errors of fake mode can show it. The function registered
+ * last is used. Returns a function that removes it.
  *
  * @example
  * const stop = nameModulesBy(() => tracker.innermost?.fqn);

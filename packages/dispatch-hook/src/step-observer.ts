@@ -34,9 +34,12 @@ export interface StepObserver {
   opDone?(op: OpDone): void;
   /** A storage was allocated. */
   storageAllocated?(storage: Storage, origin: StorageOrigin): void;
-  /** The last `DataId` of the storage is gone. Reported to every mode, whichever code freed it. */
+  /** The last `DataId` of the storage is gone. Every mode is notified, whichever code freed it. */
   storageReleased?(storage: Storage): void;
-  /** The forward pass, the backward pass or the update begins or ends: values of `Phase` of `@remat/trace`. */
+  /**
+   * The forward pass, the backward pass or the update begins or ends. The arguments are values of `Phase` of
+   * `@remat/trace`.
+   */
   phaseChanged?(phase: number, before: number): void;
   /** `minimize` or `applyGradients` has updated the weights. */
   optimizerStepDone?(optimizer: object): void;

@@ -17,8 +17,8 @@ import { patchVariables } from "./variable-hook.js";
 
 /**
  * Runs `fn` with `mode` on top of the mode stack. The mode closes when `fn` returns or, if it returns a promise, when
- * that settles. Until then other asynchronous work of the process is outside: the mode does not see it, or sees it as
- * `Phase.outside`.
+ * that settles. Until then, other asynchronous work of the process is outside of the mode, which does not see it, or
+ * sees it as `Phase.outside`.
  *
  * When the last mode closes, the engine is restored, also after an exception. Modes may close in any order. Browsers
  * cannot attribute asynchronous continuations, so there all work counts as inside while an asynchronous `fn` is
@@ -60,8 +60,8 @@ export function withDispatchMode<T>(mode: DispatchMode, fn: () => T): T {
 }
 
 /**
- * Does the same as {@link withDispatchMode} for a synchronous function. Use it for frequent calls: it does not track
- * promises, which before Node 24 makes all promises of the process slower, temporarily or permanently.
+ * Does the same as {@link withDispatchMode} for a synchronous function. Use it for frequent calls, because it does not
+ * track promises. Before Node 24, tracking slows down all promises of the process, temporarily or permanently.
  */
 export function withDispatchModeSync<T>(mode: DispatchMode, fn: () => T): T {
   const { close } = pushMode(mode);
@@ -85,8 +85,8 @@ export function openDispatchMode(mode: DispatchMode): CloseMode {
 }
 
 /**
- * Runs a synchronous `fn` with `mode` alone, unseen by other open modes. Use it for work that leaves no traces, such as
- * a rehearsal in fake mode. Variables made later get the same names as without it.
+ * Runs a synchronous `fn` with `mode` as the only open mode. Use it for work that should leave no traces, such as a
+ * rehearsal in fake mode. It does not change the names of variables made later.
  *
  * @example
  * withModeAlone(meter, () => fakeMode(() => step()));

@@ -17,30 +17,34 @@ export interface Backend {
   /** Packages that provide it in Node, best first. Undefined if it is not loaded from disk. */
   readonly packages?: readonly BackendPackage[];
   /**
-   * Its kernels, with their outputs and scratch memory: the data that fake mode needs to simulate it, and that
-   * `kernelsOfBackend` returns. The tables of TensorFlow.js backends are referenced by name.
+   * Its kernels, with their outputs and scratch memory. Fake mode needs these to simulate the backend, and
+   * `kernelsOfBackend` returns them. The tables of TensorFlow.js backends are referenced by name.
    */
   readonly kernels: KernelTable | BackendKernels | Unknown;
   /** For each kernel, the outputs that share an input's buffer, whether or not they have their own `DataId`. */
   readonly sharing: SharingTable;
   /**
-   * For each kernel that overwrites an input, contrary to the intent of TensorFlow.js, the name of the input. Other
-   * tensors on that data change with it.
+   * The input that a kernel overwrites, by kernel. TensorFlow.js does not intend this: other tensors on the same data
+   * change as well.
    */
   readonly writesTo?: ReadonlyMap<string, string>;
   /** How to evict and restore the data of living tensors, which plans and budgets need. */
   readonly residency: Residency | Unknown;
   /**
-   * Freed memory that it keeps for later allocations of the same size, which still counts. Undefined if it keeps none.
+   * How to count and free memory that the backend keeps for later allocations of the same size. Undefined if it keeps
+   * none.
    */
   readonly freedMemory?: FreedMemory;
-  /** Makes an instance that computes nothing. Undefined if the memory of its kernels is in the table `kernels`. */
+  /**
+   * Makes an instance that computes nothing. Undefined if the table `kernels` already describes the memory of the
+   * kernels.
+   */
   readonly withoutDevice?: WithoutDevice;
-  /** If its library keeps freed memory, a sentence for the user about how to return it. */
+  /** If its library keeps freed memory, a sentence that explains to the user how to return it to the system. */
   readonly keepsFreedMemory?: string | undefined;
   /**
    * Returns an upper bound in bytes of the memory that the library behind its kernels uses on a CPU outside of tensors
-   * while an op runs. The engine does not see it. Undefined if unknown.
+   * while an op runs. The engine does not see this memory. Undefined if unknown.
    */
   libraryBytes?(op: OpShapes, isByOneDnn: boolean): number;
   /** Returns the requested size in bytes of the buffer of a `DataStorage` entry. */
@@ -67,7 +71,7 @@ export interface Backend {
   prepare?(): void;
   /** Registers gradient kernels that it lacks or computes incorrectly, for training. */
   provideGradientKernels?(): void;
-  /** Returns whether the kernel registered under a name is one of those. */
+  /** Returns whether the kernel registered under a name is one of these gradient kernels. */
   isProvided?(kernel: string): boolean;
 }
 
@@ -89,7 +93,7 @@ export interface BackendPackage {
    * `npm install` is enough.
    */
   readonly built?: { readonly by: string; readonly as: NativePackage };
-  /** For a GPU package: the message and the advice if it found no GPU and runs on the CPU. */
+  /** For a GPU package that found no GPU and runs on the CPU: the message and the advice. */
   readonly withoutGpu?: { readonly reason: string; readonly fix: string };
 }
 
@@ -105,7 +109,7 @@ export interface Unknown {
   readonly unknown: string;
 }
 
-/** The kernels of a backend. */
+/** Differences between the kernels of a backend and `allKernels`. */
 export interface BackendKernels {
   /** Kernels of `allKernels` that it lacks. */
   readonly lacks: ReadonlySet<string>;
@@ -172,7 +176,7 @@ export interface Residency {
   move(from: DataEntry, to: DataEntry): void;
   /** Returns the values if JavaScript can access them without a copy. Valid only until the next change. */
   valuesOf(entry: DataEntry, dataId: DataId, instance: object): ArrayLike<unknown> | null | undefined;
-  /** Makes `values` the data again. */
+  /** Restores the data from `values`. */
   restore(entry: DataEntry, values: ArrayLike<unknown>, instance: object): void;
 }
 

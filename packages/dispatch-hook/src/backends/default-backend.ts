@@ -27,9 +27,9 @@ export function fakeableBackends(): readonly NamedBackend[] {
 }
 
 /**
- * Returns the default backend for a training step without values: the best that fake mode can simulate, since real
- * steps use it. If a program has a backend `running` that fake mode can simulate, returns that one, because it shows
- * what would happen here.
+ * Returns the default backend for a training step without values: the best one that fake mode can simulate, since real
+ * steps use the best one. If fake mode can simulate `running`, the current backend of a program, returns that one,
+ * because it shows what would happen here.
  *
  * @example
  * defaultBackend().name; // "tensorflow"

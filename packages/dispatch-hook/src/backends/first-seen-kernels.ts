@@ -12,7 +12,8 @@ const firstSeen = new Map<string, ReadonlyMap<string, core.KernelConfig>>();
 
 /**
  * Records the kernels that a backend has registered. Any other kernel registered later under the same name is
- * third-party. Call it as early as possible. This package does so for backends that exist when it is loaded.
+ * third-party. Call this function as early as possible. This package calls it for backends that exist when the package
+ * is loaded.
  *
  * @example
  * rememberKernels("tensorflow"); // before code of the user's could register others

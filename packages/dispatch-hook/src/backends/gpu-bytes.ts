@@ -5,8 +5,8 @@ import { type DataEntry, requestedBytes } from "./data-entry.js";
 const bytesOnGpu = 4;
 
 /**
- * Returns the bytes of data on a GPU in a browser: elements times four. Padding of textures is not included, since it
- * is known only after a kernel has made them. @internal
+ * Returns the bytes of data on a GPU in a browser: elements times four. The padding of textures is not included, since
+ * it is known only after a kernel has made the texture. @internal
  */
 export function gpuBytes(entry: DataEntry): number {
   if (entry.shape === undefined || entry.dtype === "string" || entry.bytes !== undefined) return requestedBytes(entry);

@@ -10,10 +10,10 @@ const none: readonly SharedBuffer<never>[] = [];
 export const savingCopies = ({ sharing }: Backend): boolean => sharing.size > 0 && !sharing.has("Identity");
 
 /**
- * Returns the outputs of a kernel that share an input's buffer on `backend`, since a `DataId` is not a buffer
- * (engine rule 7). On a backend without a table no output is known to share. Source: the kernels of TensorFlow.js
- * 4.22.0 and, for `tensorflow`, those of TensorFlow 2.x. Tests compare with `ArrayBuffer`s on cpu, heap addresses on
- * wasm and resident memory on native.
+ * Returns the outputs of a kernel that share an input's buffer on `backend`. Such outputs may have their own `DataId`.
+ * For a backend without a table, the list is empty. Source: the kernels of TensorFlow.js 4.22.0 and, for `tensorflow`,
+ * those of TensorFlow 2.x. Tests compare with `ArrayBuffer`s on cpu, heap addresses on wasm and resident memory on
+ * native.
  *
  * @example
  * const x = { shape: [4, 16], dtype: "float32" };

@@ -29,7 +29,7 @@ const sizeOf = (shape: readonly number[]): number => {
   return size;
 };
 
-/** Hands out data ids with reference counts like the backend it simulates, without memory. @internal */
+/** Hands out data ids and counts references like the backend that it simulates, but allocates no memory. @internal */
 export class FakeBackend extends KernelBackend implements SelfReportingBackend, KernelCall {
   readonly standsFor: Backend;
   private readonly rules: ReadonlyMap<string, Infer>;

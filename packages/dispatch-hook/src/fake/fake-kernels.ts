@@ -52,7 +52,7 @@ function absentKernel(kernelName: string, backendName: string, standsFor: Backen
   return { kernelName, backendName, kernelFunc };
 }
 
-/** Registers the kernels of the simulated backend. Returns a function that removes them. @internal */
+/** Registers fake kernels for all kernels of the simulated backend. Returns a function that removes them. @internal */
 export function registerFakeKernels(backendName: string, standsFor: Backend, kernels: BackendKernels): () => void {
   const rules = kernelRules(kernels);
   for (const [kernelName, infer] of rules) {

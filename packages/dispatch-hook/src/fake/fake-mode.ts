@@ -20,18 +20,18 @@ import { skipInitializers } from "./skip-initializers.js";
 /** Options of `fakeMode`. */
 export interface FakeModeOptions {
   /**
-   * The backend to simulate: its kernels, and which of them share a buffer. Default: the one that lacks the fewest
+   * The backend to simulate, with its kernels and the buffers that they share. Default: the one that lacks the fewest
    * kernels, `cpu`.
    */
   readonly backend?: BackendName | Backend;
   /**
-   * True to keep tensors and variables that `fn` leaves behind. Default: those that are not part of its result are
+   * True to keep tensors and variables that `fn` leaves behind. By default, those that are not part of the result are
    * disposed of.
    */
   readonly keepTensors?: boolean;
   /**
-   * True if arrays that TensorFlow.js fills in JavaScript are filled. This takes time, and memory until garbage
-   * collection. Default: false.
+   * True to fill the arrays that TensorFlow.js fills in JavaScript. This takes time, and also memory until the next
+   * garbage collection. Default: false.
    */
   readonly fillArrays?: boolean;
 }

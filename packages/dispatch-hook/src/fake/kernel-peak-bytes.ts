@@ -40,8 +40,8 @@ const rehearsals = new WeakMap<Backend, Rehearsal>();
 
 /**
  * Returns the peak memory of a kernel call in bytes beyond its inputs, before it runs. It covers its output buffers,
- * except for views of inputs, and its scratch memory. If other ops replace the kernel, the peak is theirs. Undefined
- * for a kernel or a backend that fake mode does not know, and if output shapes depend on values.
+ * except for views of inputs, and its scratch memory. If other ops replace the kernel, this is their peak. Undefined if
+ * fake mode does not know the kernel or the backend, and if output shapes depend on values.
  *
  * @example
  * kernelPeakBytes("tensorflow", "MatMul", { a, b }, {}); // 4 × rows × columns
@@ -84,8 +84,8 @@ function isRunning({ name, withoutDevice }: Backend): boolean {
 
 /**
  * Returns whether a kernel certainly needs at most `roomBytes` beyond its inputs. This is a hundred times faster than
- * `kernelPeakBytes`. It handles elementwise kernels without scratch memory, by the shapes of their inputs. False means
- * unknown, as always for a backend whose kernels are in no table, because textures are padded.
+ * `kernelPeakBytes`, but handles only elementwise kernels without scratch memory, by the shapes of their inputs. False
+ * means unknown. It is always false for a backend whose kernels are in no table, because textures are padded.
  *
  * @example
  * surelyFits("tensorflow", "Add", { a, b }, 1e9) || (kernelPeakBytes("tensorflow", "Add", { a, b }, {}) ?? 0) <= 1e9;

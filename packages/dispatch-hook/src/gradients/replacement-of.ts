@@ -5,8 +5,8 @@ import { openSession } from "../open-session.js";
 import type { KernelReplacement } from "./kernel-replacement.js";
 
 /**
- * Returns the replacement, composed of other ops, that would run now instead of the current backend's kernel. Undefined
- * if the kernel itself would run.
+ * Returns the ops that would now run instead of a kernel of the current backend, as one function. Undefined if the
+ * kernel itself would run.
  *
  * @example
  * replacementOf("Step", { x }, { alpha: 0 })?.({ x }); // in the backward pass of a mode with faster gradients, on native

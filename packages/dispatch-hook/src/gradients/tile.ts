@@ -24,8 +24,8 @@ import type { ReplacedGradient } from "./replaced-gradient.js";
  * kernel of `AddN` is `in1 + in2 + …`, which nvcc compiles to a chain of `add.ftz.f32`. The kernel of `AddV2`, by which
  * TensorFlow.js adds two tensors, is a `FADD.FTZ` (read from the code for sm_80, sm_89 and sm_90 in TensorFlow 2.21).
  *
- * On webgl, webgpu and third-party backends they may add in parts. There the original runs, unless `reordered` is
- * requested, which uses one `Sum` if that is shorter.
+ * On webgl, webgpu and third-party backends, both kernels may add in parts. There the original runs. If `reordered` is
+ * requested, one `Sum` replaces it if that is shorter.
  *
  * @internal
  */

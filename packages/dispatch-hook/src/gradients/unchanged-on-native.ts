@@ -9,7 +9,7 @@ import type { ReplacedKernel } from "./kernel-replacement.js";
  * backend. Nothing is computed, so results are bitwise identical. On cpu, wasm, webgl and webgpu such kernels are
  * already free.
  *
- * Only for float32, since int32 in TensorFlow.js may be the bytes of an image in TensorFlow.
+ * This applies only to float32, since int32 in TensorFlow.js may be the bytes of an image in TensorFlow.
  */
 const unchanged: Pick<ReplacedKernel, "backend" | "run"> = {
   backend: "tensorflow",

@@ -4,7 +4,7 @@
 export const earlyFrees = { areRunning: false };
 
 /**
- * Returns whether the data being freed now would stay in memory to the end of the pass in unmodified TensorFlow.js.
- * Lets a mode count the memory of unmodified TensorFlow.js.
+ * Returns whether unmodified TensorFlow.js would keep the data that is being freed until the end of the pass. Modes use
+ * it to count the memory of unmodified TensorFlow.js.
  */
 export const isFreeingEarly = (): boolean => earlyFrees.areRunning;

@@ -11,7 +11,7 @@ export interface TapedForward {
 }
 
 /**
- * Runs `forward` as the engine does for a gradient, passes the saved tensors to `look`, and frees these without a
+ * Runs `forward` as the engine does for a gradient, passes the saved tensors to `look`, and then frees them without a
  * backward pass.
  *
  * @throws any error of `forward`, after the tape is freed

@@ -17,9 +17,9 @@ interface Withheld {
  * of which a gradient function reads only the shape, and those for the gradient of an input that depends on no x.
  *
  * An inner pass of a higher-order gradient differentiates the existing tape, and may compute gradients that the outer
- * one does not. Code must refer to the xs of such a pass. So a tensor that the pass could read stays until the forward
- * pass is over, as long as a tensor that leads to that input is alive. An inner pass itself saves tensors like
- * unmodified TensorFlow.js.
+ * one does not. Such a pass can only use xs that the program still references. A tensor that it could read therefore
+ * stays while a tensor that leads to that input is alive, at most until the end of the forward pass. An inner pass
+ * itself saves tensors like unmodified TensorFlow.js.
  *
  * @internal
  */

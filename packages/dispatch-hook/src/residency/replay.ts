@@ -6,9 +6,7 @@ import type { KernelAttributes } from "../kernels/index.js";
 import type { Session } from "../session.js";
 import { entryMissing, type Located, locateData } from "./data-contents.js";
 
-/**
- * A kernel call that can be replayed (engine rule 5). Inputs have the shapes that the kernel got, by name or as a list.
- */
+/** A kernel call that can be replayed. The inputs have the shapes with which the kernel was called. */
 export interface KernelRecipe {
   /** Name of the kernel. */
   readonly kernel: string;

@@ -109,8 +109,8 @@ interface ReadableBackend {
 }
 
 /**
- * Returns values read from `dataId`, copied if they are the data itself. Writing to them then changes no tensor, as on
- * backends that return copies.
+ * Returns values read from `dataId`, copied if they are the data itself. The caller can then modify them without
+ * changing a tensor.
  */
 export function copyIfShared(dataId: DataId, values: unknown): unknown {
   const session = openSession();

@@ -19,7 +19,7 @@ export interface TensorWatcher {
   tensorMade(tensor: Tensor, birth: TensorBirth): void;
   /** A tensor was disposed of. */
   tensorDisposed(tensor: Tensor): void;
-  /** The outermost tidy has ended, or an op outside of all tidies. */
+  /** The outermost tidy has ended, or an op that ran outside of all tidies. */
   scopesLeft?(): void;
   /** JavaScript has read values with `data` or `dataSync`. */
   valuesRead?(values: unknown, dataId: DataId): void;
@@ -38,8 +38,9 @@ function birthsOf(op: string | undefined): readonly [outside: TensorBirth, inTid
 }
 
 /**
- * Watches tensors being made and disposed of, until the returned function is called. It costs a tenth of a dispatch
- * mode that listens to ops, since kernels, buffers and the tape are not tracked. It works together with dispatch modes.
+ * Watches tensors being made and disposed of, until the returned function is called. It takes a tenth of the time of a
+ * dispatch mode that listens to ops, since it does not track kernels, buffers and the tape. It works together with
+ * dispatch modes.
  *
  * @example
  * const close = watchTensors({ tensorMade: () => alive++, tensorDisposed: () => alive-- });

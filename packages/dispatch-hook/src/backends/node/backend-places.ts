@@ -5,9 +5,9 @@ import { findPackage } from "./backend-packages.js";
 import { nativeAppFolder } from "./native-cache.js";
 
 /**
- * Returns the modules of a package that `selectBackend` would try, in order: the user's, resolved from the folder
- * `from`, because with strict package managers this package would not find it; one resolved from here; and for native
- * packages one in the cache. Nothing is loaded.
+ * Returns the modules of a package that `selectBackend` would try, in order. The first is the user's, resolved from the
+ * folder `from`, because strict package managers hide it from this package. Then come the module that this package
+ * finds and, for native packages, the one in the cache. Nothing is loaded.
  *
  * @example
  * backendPlaces("@tensorflow/tfjs-node", process.cwd()); // ["/home/me/app/node_modules/@tensorflow/tfjs-node/dist/index.js"]

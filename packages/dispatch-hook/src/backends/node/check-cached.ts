@@ -17,8 +17,7 @@ const renew = "Rebuild it with remat setup native --force";
  * Checks a module or library of the cache before it is loaded. It fails if another user could have changed it. Every
  * folder on the path, the file and its addon, and TensorFlow's libraries must belong to the user or to root, and must
  * not be writable by others. Module and addon must match `SHA256SUMS` of their folder. Files outside of the cache are
- * not checked. `remat doctor --verify` also hashes the rest of the folder and TensorFlow's libraries, which take 0.9
- * GB.
+ * not checked. `remat doctor --verify` also hashes the rest of the folder and TensorFlow's libraries, which are 0.9 GB.
  *
  * @throws RematError `NATIVE_UNTRUSTED`
  * @example

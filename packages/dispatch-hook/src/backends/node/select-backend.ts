@@ -52,8 +52,8 @@ export interface SelectBackendOptions {
 }
 
 /**
- * Makes the best backend that works here current: tfjs-node-gpu, tfjs-node, wasm or cpu. It reports which one it
- * selected and why earlier ones failed. A native package is looked for in the user's dependencies, then in the cache
+ * Makes the best backend that works here current: tfjs-node-gpu, tfjs-node, wasm or cpu. It returns which one it
+ * selected, and why better ones failed. A native package is looked for in the user's dependencies, then in the cache
  * that `remat setup native` fills. Each is started by `startBackend`.
  *
  * @throws RematError `NO_BACKEND` if none works, with all reasons

@@ -14,7 +14,8 @@ export interface BackendModule {
 
 /**
  * Loads a module and makes its backend current. `for: "training"` also adds missing gradient kernels. This is the only
- * place where remat starts a backend from disk. Pass the module to a process that cannot look for one.
+ * place where remat starts a backend from disk. If a process cannot look for a module itself, pass it the path of one
+ * that works.
  *
  * @throws RematError `NO_BACKEND` if it does not start, `BACKEND_UNTRAINABLE` if it still lacks gradient kernels; also
  * any error of the module
