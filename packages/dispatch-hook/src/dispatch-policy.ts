@@ -35,13 +35,14 @@ export interface DispatchPolicy {
   readonly decidesCheckpointing?: boolean;
   /**
    * If passes release memory early, `minimize` of TensorFlow.js's own optimizers updates each weight during the
-   * backward pass, as soon as its gradient is final. `false` updates after the backward pass, whatever other modes ask
-   * for.
+   * backward pass, as soon as its gradient is final. With `false`, weights are updated after the backward pass,
+   * whatever other modes ask for.
    */
   readonly updatesInBackward?: boolean | undefined;
 
   /**
-   * Called with the reason if weights cannot be updated in the backward pass, as requested. They are updated after it.
+   * Weights cannot be updated in the backward pass, although that was requested, for this reason. They are updated
+   * after it.
    */
   updateAfterBackward?(reason: string): void;
 }

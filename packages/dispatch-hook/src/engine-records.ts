@@ -35,7 +35,7 @@ export interface Storage {
  */
 export type StorageOrigin = "op" | "save" | "data";
 
-/** A run of `customGrad`: several ops that have one gradient function together. */
+/** A run of `customGrad`, whose ops share one gradient function. */
 export interface GradientScope {
   /** Number of the scope, increasing over the life of the process. */
   readonly sequence: number;
@@ -179,7 +179,7 @@ export interface UpdateTurns {
   readonly variables: readonly (Variable | undefined)[];
   /** Index of the weight that is being updated. Undefined if no weight is. */
   readonly place: number | undefined;
-  /** Frees the gradient of that weight, after its last reader. */
+  /** Frees the gradient of the weight that is being updated, after its last reader. */
   freeGradient(): void;
   /**
    * Returns whether a weight with a final gradient must wait before it is updated. Called again after each node. By

@@ -34,7 +34,7 @@ export interface StepObserver {
   opDone?(op: OpDone): void;
   /** A storage was allocated. */
   storageAllocated?(storage: Storage, origin: StorageOrigin): void;
-  /** The last `DataId` of the storage is gone. Every mode is notified, whichever code freed it. */
+  /** The last `DataId` of the storage is gone. Every mode is notified, no matter which code freed the storage. */
   storageReleased?(storage: Storage): void;
   /**
    * The forward pass, the backward pass or the update begins or ends. The arguments are values of `Phase` of

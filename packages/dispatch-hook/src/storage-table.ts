@@ -99,7 +99,7 @@ export class StorageTable {
   /** Number of `DataId`s of a backend that should not be counted. */
   private readonly hidden = new Map<EngineBackend, number>();
   private readonly aliases = new Map<DataId, DataId>();
-  /** Outputs of the running kernel whose data will move to an evicted `DataId`, by output. */
+  /** For outputs of the running kernel whose data will move: the evicted `DataId` that receives it. */
   private readonly adopted = new Map<DataId, DataId>();
 
   constructor(listener: StorageListener) {

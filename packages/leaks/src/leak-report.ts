@@ -111,7 +111,7 @@ export interface LeakReport {
    * once.
    */
   readonly bytes: number;
-  /** Growing allocation sites first, by bytes. */
+  /** All allocation sites. Those that grow come first. */
   readonly makers: readonly LeakMaker[];
   /**
    * Other growth of the process, if it can be measured: JavaScript's heap, arrays that do not belong to a tensor,
@@ -123,7 +123,10 @@ export interface LeakReport {
    * tensors then count but use no memory.
    */
   readonly collectsLost: boolean;
-  /** Upper limit of the backend's memory, whatever the machine has, such as 4 GiB on wasm. Left out if it has none. */
+  /**
+   * Upper limit of the backend's memory on any machine, such as 4 GiB on wasm. Left out if the backend has no such
+   * limit.
+   */
   readonly mostBytes?: number;
   /**
    * How many tensors outlived a period, and for how many of them the stack was taken: for all, or for a random part of

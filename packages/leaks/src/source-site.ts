@@ -2,11 +2,11 @@
 export interface SourceSite {
   /** `file:line:column` of the innermost stack frame in the user's code, if there is one. */
   readonly line: string | undefined;
-  /** The part of TensorFlow.js that requested it, if its frames show that. */
+  /** The part of TensorFlow.js that requested the tensor, if the stack shows that. */
   readonly owner: "model" | "optimizer" | "iterator" | undefined;
   /**
-   * The function of TensorFlow.js that returns it to the program: `tidy`, `minimize`, `predict`. Undefined if it is not
-   * returned or if names are not available.
+   * The function of TensorFlow.js that returns the tensor to the program, such as `tidy`, `minimize` or `predict`.
+   * Undefined if the tensor is not returned, or if the stack contains no names.
    */
   readonly returnedBy: string | undefined;
   /** If there is no line: the outermost library function with a known name, such as `LayersModel.save`. */

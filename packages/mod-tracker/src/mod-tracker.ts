@@ -224,10 +224,10 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
   }
 
   /**
-   * Registers functions to call around each module's forward and backward pass. Only one of each kind can be
-   * registered.
+   * Registers functions to call around each module's forward and backward pass. Only one function can be registered for
+   * each of the four events.
    *
-   * @throws RematError `HOOK_TAKEN` if one of this kind is registered
+   * @throws RematError `HOOK_TAKEN` if a function for the same event is already registered
    */
   registerUserHooks(hooks: UserHooks): void {
     checkHooks(this.hooks, hooks);

@@ -73,7 +73,10 @@ export interface ExecutedPasses {
    * plan was followed.
    */
   readonly peakPlan: number | undefined;
-  /** The first mismatch between a pass and the plan that it followed: the op in the plan, and the op that ran. */
+  /**
+   * The first op of a pass that differed from the pass's plan, and the op of the plan at that place. If no plan begins
+   * like the pass, this is about the most likely plan.
+   */
   readonly leftPlan?: string;
 }
 
@@ -85,7 +88,7 @@ export interface ResidentBytes {
   readonly most: number;
 }
 
-/** How a thread ran out of memory. */
+/** Description of how a thread ran out of memory. */
 export interface ProgramFailure extends MemoryFailure {
   /** Live memory as the step began. */
   readonly heldBytes: number;

@@ -42,7 +42,7 @@ export interface CompiledOptimizer {
  * A compiled model's training step: the same as `fit` for one batch, with the compiled losses, metrics and penalties.
  */
 export interface CompiledStep extends CompiledOptimizer {
-  /** True if the step also uses the settings of the compiled optimizer. */
+  /** True if the step uses the settings of the compiled optimizer. */
   readonly hasOwnOptimizer: boolean;
   /** Makes one target for each output, of the shape that its loss expects. */
   makeTargets(batch: number): tf.Tensor[];

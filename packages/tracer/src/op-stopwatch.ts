@@ -21,7 +21,7 @@ export interface StepTimes {
   readonly hostMsByWay: readonly number[];
 }
 
-/** A strategy to run a step: the same ops, for example under other modes. */
+/** A strategy to run a step. All strategies run the same ops, for example under different modes. */
 export interface StepWay {
   /** Opens everything that must be open around a step, such as `releaseEarly`. Returns a function that closes it. */
   readonly open: () => () => void;
@@ -66,8 +66,8 @@ export class OpStopwatch implements DispatchObserver {
   }
 
   /**
-   * Runs one step, times its ops, and returns its time in milliseconds. Steps may run the same ops in several
-   * strategies, for example under different modes. `way` is the index of the strategy.
+   * Runs one step, times its ops, and returns its time in milliseconds. Steps may run the same ops under different
+   * strategies (see {@link StepWay}). `way` is the index of the strategy.
    *
    * @throws RematError `STEP_MISMATCH` if the step does not run the trace's ops; also any error of the step
    */

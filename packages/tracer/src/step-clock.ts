@@ -6,8 +6,8 @@ const oneThread: ReadonlySet<string> = new Set(["cpu", "wasm"]);
 
 /**
  * Returns the clock for steps of a backend. On a shared machine wall time includes other programs, so CPU time is used
- * if kernels run on one thread. Native kernels run on many threads, and CPU time does not include a GPU. For these, and
- * in browsers, it is wall time.
+ * if kernels run on one thread. Native kernels run on many threads, and CPU time does not include a GPU. For native
+ * kernels and GPUs, and in browsers, the clock measures wall time.
  *
  * @internal
  */

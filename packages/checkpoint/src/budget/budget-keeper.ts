@@ -141,8 +141,8 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   }
 
   /**
-   * A pass that early release alone keeps within the budget needs no watching: its memory is known as long as its ops
-   * are the expected ones.
+   * If early release alone keeps a pass within the budget, its ops need not be watched: its memory is known as long as
+   * it runs the expected ops.
    */
   get isDozing(): boolean {
     return (

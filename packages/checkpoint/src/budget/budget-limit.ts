@@ -3,7 +3,7 @@ import { StockShare } from "./stock-share.js";
 
 /** The current budget: a number of bytes, or a share of the peak memory of unmodified TensorFlow.js. @internal */
 export class BudgetLimit {
-  /** The budget in bytes. Undefined until the peak that it is a share of is known. */
+  /** The budget in bytes. If the budget is a share of a peak, it is undefined until that peak is known. */
   bytes: number | undefined;
   /** The share of the baseline peak. Undefined for a budget in bytes. */
   readonly share: StockShare | undefined;

@@ -98,7 +98,7 @@ export class BudgetPolicy implements Policy {
     return this.pass === undefined;
   }
 
-  /** True if the last pass is of a kind that is being planned, or cannot be planned. */
+  /** True if a pass like the last one is being planned, or cannot be planned. */
   get wasAsked(): boolean {
     return this.plannedKinds.isFollowed;
   }

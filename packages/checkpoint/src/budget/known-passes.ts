@@ -5,7 +5,7 @@ import { type PlanScript, scriptOfPlan } from "../plan/plan-script.js";
 import type { PlannedPass } from "../planning/plan-within.js";
 import { ReleasedPass, type RoomyPass } from "./released-pass.js";
 
-/** A known kind of pass, with its peak memory. @internal */
+/** A known sequence of ops of a pass, with its peak memory. @internal */
 export interface KnownPass {
   readonly fingerprint: string;
   readonly follower: PlanFollower | ReleasedPass;
@@ -25,7 +25,8 @@ export interface KnownPass {
 }
 
 /**
- * The kinds of passes that a budget knows: given plans, and plans and unplanned passes learned during training.
+ * The passes that a budget knows by their sequence of ops: given plans, and plans and unplanned passes learned during
+ * training.
  * @internal
  */
 export class KnownPasses {

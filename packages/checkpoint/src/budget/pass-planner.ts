@@ -60,7 +60,7 @@ export class PassPlanner {
   }
 
   /**
-   * Plans a recorded pass. Returns false if its kind is being planned, or could not be planned.
+   * Plans a recorded pass. Returns false if such a pass is already being planned, or could not be planned.
    *
    * @param asked key of the gradients that the pass computes
    */

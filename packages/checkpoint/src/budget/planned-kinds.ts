@@ -1,13 +1,14 @@
 import { isOpAt, type OpSequence, type RunOp } from "../plan/op-sequence.js";
 
 /**
- * The kinds of passes that are being planned or cannot be planned. Follows a pass of such a kind while its ops match.
+ * Passes that are being planned or cannot be planned, each given by its sequence of ops. Follows a pass while its ops
+ * match one of them.
  * @internal
  */
 export class PlannedKinds {
-  /** Fingerprints of these kinds. */
+  /** Fingerprints of these sequences. */
   readonly fingerprints: Set<string> = new Set();
-  /** Ops of the kind that the current pass follows. Undefined if it follows none. */
+  /** The sequence that the current pass follows. Undefined if it follows none. */
   private ops: OpSequence | undefined;
   private run = 0;
 
@@ -21,7 +22,7 @@ export class PlannedKinds {
     this.run = 0;
   }
 
-  /** Follows an op. Returns whether it shows that the pass is of another kind. */
+  /** Follows an op. Returns whether the op shows that the pass differs from the sequence. */
   hasLeft(op: RunOp): boolean {
     if (this.ops === undefined || isOpAt(this.ops, this.run++, op)) return false;
     this.ops = undefined;

@@ -51,7 +51,7 @@ export class ReleasedPass implements Policy {
     if (!isOpAt(this.pass.ops, this.op++, op)) this.hasLeft = true;
   }
 
-  /** Only the first op calls this: it is noted before the kind of pass is known. */
+  /** Only the first op calls this, because the ledger notes it before it is known which pass this is. */
   bufferUnused(buffer: StoredBuffer): void {
     if (buffer.isEvictable) this.ledger?.evict(buffer);
     else this.ledger?.free(buffer);

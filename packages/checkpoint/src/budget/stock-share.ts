@@ -1,7 +1,7 @@
 import { Phase, type Trace } from "@remat/trace";
 import { forwardSequenceOfTrace, isOpAt, type OpSequence, type RunOp } from "../plan/op-sequence.js";
 
-/** Maximum number of kinds of passes to measure if nothing suggests that they need more than others. */
+/** Maximum number of different passes to measure if nothing suggests that they need more memory than others. */
 const mostKinds = 16;
 /** How many known passes in a row to measure while looking for an unknown one. */
 const mostKnown = 3;
@@ -29,11 +29,11 @@ interface MeasuredPass {
 }
 
 /**
- * Measures the peak of unmodified TensorFlow.js, which a budget in percent refers to.
+ * Measures the peak of unmodified TensorFlow.js, which is the base of a budget in percent.
  *
- * It measures the first pass for each set of gradients. If a pass would need more than the known ones, or does not fit
- * and began like none of them, it measures the next passes until a pass of that kind has run. For known kinds it adds
- * their measured increase to the bytes alive when a pass begins.
+ * It measures the first pass that computes a given set of gradients. If a pass would need more than the known ones, or
+ * does not fit and began like none of them, it measures the next passes until a pass of that kind has run. For a known
+ * pass, it adds the measured increase to the bytes alive when the pass begins.
  *
  * @internal
  */

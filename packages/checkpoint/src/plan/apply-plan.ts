@@ -34,8 +34,8 @@ export interface ApplyPlanOptions {
   /**
    * The reaction to the first op that differs from the plan. `refuse`, the default, throws `PLAN_MISMATCH`. `store`
    * stops following the plan in that step and evicts nothing more, so the step is correct but uses more memory. Inputs
-   * of random ops then stay alive as long as a tensor uses them. If already the first op of a step differs, the step
-   * runs with early release.
+   * of random ops then stay alive as long as a tensor uses them. If even the first op of a step differs, the step runs
+   * with early release.
    */
   readonly onMismatch?: "refuse" | "store";
   /**

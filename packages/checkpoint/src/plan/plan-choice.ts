@@ -14,7 +14,7 @@ export interface ChosenPlan {
   readonly gradients: NonNullable<DispatchPolicy["fasterGradients"]>;
 }
 
-/** The most sets of gradients for which the likeliest plan is remembered. */
+/** Maximum number of sets of gradients for which the most likely plan is remembered. */
 const mostOrders = 64;
 
 /**
@@ -26,7 +26,10 @@ const mostOrders = 64;
  */
 export class PlanChoice implements Policy {
   private readonly plans: readonly ChosenPlan[];
-  /** The plan that the current or last pass follows. If no plan begins like the pass, the plan that detected this. */
+  /**
+   * The plan that the current or last pass follows. If no plan matches the pass, this is the most likely plan, which
+   * reports the mismatch.
+   */
   chosen: ChosenPlan | undefined;
   /** True if no plan begins like the pass. */
   watchesOnly = false;
@@ -59,8 +62,8 @@ export class PlanChoice implements Policy {
   }
 
   /**
-   * The gradients of the chosen plan, or of the likeliest one until it is known. Without a plan, all bitwise identical
-   * ones.
+   * The faster gradients of the chosen plan or, until one is chosen, of the most likely plan. Without a plan, all that
+   * are bitwise identical.
    */
   get fasterGradients(): NonNullable<DispatchPolicy["fasterGradients"]> {
     const { chosen, watchesOnly, order } = this;

@@ -37,8 +37,8 @@ export class PlanFollower implements Policy {
   private readonly options: PlanFollowerOptions;
   left: LeftPlan | undefined;
   /**
-   * 1 for each op that is the last of a pass. Nothing is freed after it: its data outlives the pass, or goes with the
-   * pass.
+   * 1 for each op that is the last of a pass. Nothing is freed after it: its data outlives the pass, or is freed at the
+   * end of the pass.
    */
   private readonly isPassEnd: Uint8Array;
   /** For each op, the step that first runs it. */

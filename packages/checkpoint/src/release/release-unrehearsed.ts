@@ -3,12 +3,12 @@ import { UpdateReleaser } from "../update/update-releaser.js";
 import { earlyRelease } from "./early-release.js";
 
 /**
- * Frees tensors early, like `releaseEarly` of the package's root, at half the bundle size. Returns a function that ends
- * it.
+ * Frees tensors early, like `releaseEarly` of the package's root, but with half the bundle size. Returns a function
+ * that ends it.
  *
- * Results are bitwise identical, and passes use the same memory. Weight updates are not rehearsed. The first update of
- * each kind records when its tensors are read, and frees no more than unmodified TensorFlow.js. The kinds are the very
- * first update, which creates slots, and the one after it.
+ * Results are bitwise identical, and passes use as little memory as with that function. Only weight updates are not
+ * rehearsed. The very first update, which creates slots, and the one after it therefore only record when their tensors
+ * are read. They free no more than unmodified TensorFlow.js.
  *
  * @example
  * import { releaseEarly } from "./index.js";

@@ -36,7 +36,7 @@ export interface Backend {
    */
   readonly freedMemory?: FreedMemory;
   /**
-   * Makes an instance that computes nothing. Undefined if the table `kernels` already describes the memory of the
+   * Makes an instance that computes nothing. Not needed if `kernels` is a table, which describes the memory of the
    * kernels.
    */
   readonly withoutDevice?: WithoutDevice;

@@ -20,8 +20,8 @@ import { skipInitializers } from "./skip-initializers.js";
 /** Options of `fakeMode`. */
 export interface FakeModeOptions {
   /**
-   * The backend to simulate, with its kernels and the buffers that they share. Default: the one that lacks the fewest
-   * kernels, `cpu`.
+   * The backend to simulate: which kernels it has, and which outputs share a buffer. Default: the one that lacks the
+   * fewest kernels, `cpu`.
    */
   readonly backend?: BackendName | Backend;
   /**

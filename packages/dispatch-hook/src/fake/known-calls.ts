@@ -7,7 +7,7 @@ interface KnownCall {
   readonly bytes: number | undefined;
 }
 
-/** More kinds of calls than a repetitive program makes. */
+/** More different calls than a repetitive program makes. */
 const mostCalls = 10_000;
 
 /**

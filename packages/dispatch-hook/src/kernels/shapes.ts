@@ -2,7 +2,7 @@ import { RematError } from "@remat/trace";
 import type { DataType, TensorInfo } from "@tensorflow/tfjs-core";
 import type { KernelCall } from "./kernel-call.js";
 
-/** Throws the error for inputs or attributes that contradict each other, as the real kernel does. */
+/** Throws the error for inputs or attributes that contradict each other. The real kernel also throws. */
 export function mismatch(call: KernelCall, found: string): never {
   throw new RematError("KERNEL_ARGUMENTS", `Kernel ${call.kernel} cannot run: ${found}.`);
 }

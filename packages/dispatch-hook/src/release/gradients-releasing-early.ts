@@ -12,9 +12,9 @@ import type { BackwardUpdate } from "./update-in-backward.js";
  * node reads it or adds to it.
  *
  * Kernels run in the same order as in unmodified TensorFlow.js, with the same errors and bitwise identical gradients.
- * An inner pass of a higher-order gradient runs as `stock`, since the outer one needs its tape to the end. A gradient
- * function may itself compute gradients, so the outer tape is restored (engine rule 4). If something throws, saved
- * tensors are freed as well.
+ * An inner pass of a higher-order gradient runs unmodified (`stock`), since the outer pass needs the tape to the end. A
+ * gradient function may itself compute gradients, so the outer tape is restored (engine rule 4). If something throws,
+ * saved tensors are freed as well.
  *
  * @param refuse makes the engine differentiate a tensor that depends on no x
  * @param update an update in the backward pass, which handles each x when its gradient is final

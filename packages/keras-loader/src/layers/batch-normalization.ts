@@ -20,7 +20,7 @@ const mostDimensions = 4;
 /**
  * Makes BatchNormalization of tfjs-layers trainable with `scale: false` or `center: false` (Inception, Xception).
  * tfjs-layers 4.22 reads both weights in training and fails if one is missing. The gradient of its op does the same.
- * Here ones and zeros replace them. Volumes, which it does not support, are normalized as images, since their
+ * Here ones and zeros replace them. tfjs-layers does not support volumes. They are normalized as images, since the
  * statistics are the same.
  */
 export const withOptionalAffine: (Base: LayerClass) => LayerClass = derivingOnce(

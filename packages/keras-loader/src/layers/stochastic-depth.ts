@@ -30,8 +30,8 @@ export class LayerScale extends layers.Layer {
 }
 
 /**
- * `StochasticDepth` of Keras' ConvNeXt: in training it drops a sample's whole branch with a given probability, and
- * scales the others.
+ * `StochasticDepth` of Keras' ConvNeXt: in training, it drops the whole branch of a sample with a given probability,
+ * and scales the branches of the other samples.
  */
 export class StochasticDepth extends layers.Layer {
   static readonly className = "StochasticDepth";

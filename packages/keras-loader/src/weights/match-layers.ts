@@ -5,8 +5,8 @@ import { layersOf, type WeightedLayer, weightsInOrder } from "./weighted-layer.j
 
 /**
  * Matches weights with the arrays of a legacy file for each layer: trainable weights first, in Keras' order. If Keras
- * numbered the names differently from the topology, names are ignored, as in Keras. The layers with weights must then
- * be in the same order.
+ * numbered the names differently from the topology, names are ignored, which Keras also does. The layers with weights
+ * must then be in the same order.
  */
 export function matchLayers(
   model: WeightedLayer,

@@ -3,9 +3,9 @@ import type { StoredArray } from "./stored-weights.js";
 import { innerLayers, layersOf, type WeightedLayer } from "./weighted-layer.js";
 
 /**
- * Matches weights with arrays whose names begin with those of the layers, as tfjs-layers and its converter write them:
- * with the models around the layer (`inner/dense/kernel`), or without (`dense/kernel`). Within a layer they are in
- * Keras' order.
+ * Matches weights with arrays whose names begin with those of the layers, as tfjs-layers and its converter write them.
+ * The names of the models around the layer may come first (`inner/dense/kernel`) or be missing (`dense/kernel`). Within
+ * a layer, arrays are in Keras' order.
  */
 export function matchNames(model: WeightedLayer, arrays: readonly StoredArray[]): readonly Match[] {
   const left = new Set(arrays);

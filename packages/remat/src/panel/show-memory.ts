@@ -34,9 +34,9 @@ interface Switch {
 }
 
 /**
- * Shows a panel on a page that trains. It shows live memory by category over the last training steps and the contents
- * of the peak, switches for early release and a budget, and a button that saves the last step as a trace. It only
- * observes: losses and weights stay bitwise identical.
+ * Shows a panel on a page that trains. It shows live memory by category over the last training steps, and the tensors
+ * at the peak. It has switches for early release and a budget, and a button that saves the last step as a trace. It
+ * only observes: losses and weights stay bitwise identical.
  *
  * @throws RematError `NO_PAGE` if there is no document, as in Node or in a worker, `ARGUMENT` for invalid options
  * @example
