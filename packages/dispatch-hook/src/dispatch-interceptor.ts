@@ -12,7 +12,7 @@ import type { KernelAttributes, KernelInputs, KernelOutput } from "./kernels/ind
 
 /**
  * A mode that can change what happens. It runs around ops, passes and updates, or acts just before them. A method that
- * takes `next` must call it or give a result of its own.
+ * takes `next` must call it or return its own result.
  *
  * @example
  * // Times each kernel.

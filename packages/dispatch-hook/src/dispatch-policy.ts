@@ -40,9 +40,6 @@ export interface DispatchPolicy {
    */
   readonly updatesInBackward?: boolean | undefined;
 
-  /**
-   * Weights cannot be updated in the backward pass, although that was requested, for this reason. They are updated
-   * after it.
-   */
+  /** Weights that were to be updated in the backward pass will be updated after it, for this reason. */
   updateAfterBackward?(reason: string): void;
 }

@@ -5,7 +5,7 @@ import type { ProcessGrowth } from "./process-growth.js";
 
 /** The subject of a report, and the memory limit. */
 export interface LeakSubject {
-  /** The device whose memory fills up: `23.5 GiB of this machine`. */
+  /** The device whose memory fills up, named for example `23.5 GiB of this machine`. */
   readonly device?: { readonly name: string; readonly memoryBytes: number } | undefined;
   /**
    * Exit code of the program, if it has ended. The report of a failed program does not forecast and does not advise a

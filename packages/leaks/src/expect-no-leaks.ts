@@ -38,7 +38,7 @@ export async function findLeaks(fn: () => unknown, { runs = 5 }: LeakRuns = {}):
 }
 
 /**
- * Runs `fn` several times and fails if tensors that it makes outlive each run, naming the lines that make them.
+ * Runs `fn` several times and fails if each run leaves tensors behind. The error names the lines that make them.
  *
  * @throws RematError `TENSORS_LEAK`, with lines, counts and fixes
  * @example
@@ -63,7 +63,7 @@ export interface MatcherResult {
  * await expect(() => step()).not.toLeakTensors();
  */
 export const leakMatchers: {
-  /** Passes if tensors that the function makes outlive each run. */
+  /** Passes if each run of the function leaves tensors behind. */
   toLeakTensors(fn: () => unknown, options?: LeakRuns): Promise<MatcherResult>;
 } = {
   async toLeakTensors(fn, options) {

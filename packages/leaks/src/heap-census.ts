@@ -4,7 +4,7 @@ import { Tensor } from "@tensorflow/tfjs-core";
 export interface HeapCensus {
   /** All reachable tensors. */
   readonly tensors: readonly Tensor[];
-  /** Typed arrays, including those returned by `data` and `dataSync`, or empty unless requested. */
+  /** Typed arrays, including those that `data` and `dataSync` returned. Empty unless requested. */
   readonly arrays: readonly ArrayBufferView[];
   /** JavaScript heap in use. */
   readonly heapBytes: number;

@@ -106,12 +106,9 @@ export interface LeakReport {
   readonly periods: readonly { readonly kind: string; readonly count: number }[];
   /** Number of live tensors, as `tf.memory()` counts them. */
   readonly count: number;
-  /**
-   * Bytes of live tensors, as `tf.memory()` counts them, except that the bytes of two tensors with one `DataId` count
-   * once.
-   */
+  /** Bytes of live tensors. Unlike in `tf.memory()`, two tensors with one `DataId` count once. */
   readonly bytes: number;
-  /** All allocation sites. Those that grow come first. */
+  /** All allocation sites. Growing sites come first. */
   readonly makers: readonly LeakMaker[];
   /**
    * Other growth of the process, if it can be measured: JavaScript's heap, arrays that do not belong to a tensor,

@@ -108,9 +108,9 @@ export class OpStopwatch implements DispatchObserver {
   }
 
   /**
-   * Returns functions that each run and time one step, of all strategies in turns, `inARow` steps at a time. Warm up in
-   * the first strategy before. After a change of strategy, the first step does not count. It may take 10% longer,
-   * because the memory that the other strategy left does not suit it.
+   * Returns functions that each run and time one step. The strategies take turns of `inARow` steps. Warm up in the
+   * first strategy before. After a change of strategy, the first step does not count. It may take 10% longer, because
+   * the memory that the other strategy left does not suit it.
    */
   turn(ways: readonly StepWay[], inARow = 1): readonly ((step: () => void) => number)[] {
     let current = 0;

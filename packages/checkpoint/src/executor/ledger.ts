@@ -214,9 +214,7 @@ export class Ledger {
     evictData(buffer.data.map(({ dataId }) => dataId));
   }
 
-  /**
-   * Evicts data that cannot be recomputed although tensors use it. Only for a caller that knows that nothing reads it.
-   */
+  /** Evicts data that cannot be recomputed although tensors use it. Call it only if nothing reads the data again. */
   evictForGood(buffer: StoredBuffer): void {
     if (buffer.isHeld || buffer.isEvicted || buffer.locks > 0) return;
     buffer.isEvictedForGood = true;

@@ -159,8 +159,8 @@ function namesInOrder(xs: readonly Tensor[], withGradient: ReadonlySet<number>):
 }
 
 /**
- * Returns the update to run in the backward pass of a call, if a mode requests that. Undefined if none does, or if the
- * update cannot run there. Modes are then notified with the reason.
+ * Returns the update to run in the backward pass of a call, if a mode requests that. Undefined if no mode does. Also
+ * undefined if the update cannot run there. In that case, modes are notified of the reason.
  *
  * @internal
  */

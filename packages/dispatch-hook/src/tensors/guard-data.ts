@@ -2,8 +2,8 @@ import { engineInternals } from "../engine-internals.js";
 import { PatchSet } from "../patch-set.js";
 
 /**
- * Calls `check` before every kernel, with its name, and before and after JavaScript reads values. An error thrown by it
- * ends the op, or becomes the error of `data` and `dataSync`. Returns a function that ends it.
+ * Calls `check` before every kernel, with its name, and before and after JavaScript reads values. If `check` throws an
+ * error, the op, `data` or `dataSync` fails with it. Returns a function that ends it.
  *
  * @example
  * const close = guardData((kernel) => { if (isLost()) throw new Error(`${kernel}: no data is left`); });

@@ -119,7 +119,7 @@ const ofOneDnn: Rules = new Map([
 /**
  * Returns an upper bound in bytes of the memory that TensorFlow's CPU kernels use outside of tensors while an op runs.
  * It is derived from the source of TensorFlow 2.21 and Eigen (`TensorContractionThreadPool.h`), and from resident
- * memory. Only memory that grows with the step is counted, not the 1 or 2 MB that each kernel also uses. With oneDNN
+ * memory. Only memory that grows with the step is counted, not the 1 or 2 MB that each kernel also uses. With oneDNN,
  * convolutions need no patches.
  */
 export function libraryBytes(op: OpShapes, isByOneDnn: boolean): number {

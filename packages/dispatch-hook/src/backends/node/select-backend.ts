@@ -54,7 +54,7 @@ export interface SelectBackendOptions {
 /**
  * Makes the best backend that works here current: tfjs-node-gpu, tfjs-node, wasm or cpu. It returns which one it
  * selected, and why better ones failed. A native package is looked for in the user's dependencies, then in the cache
- * that `remat setup native` fills. Each is started by `startBackend`.
+ * that `remat setup native` fills. `startBackend` starts each package.
  *
  * @throws RematError `NO_BACKEND` if none works, with all reasons
  * @example

@@ -15,8 +15,8 @@ interface Loader {
 }
 
 /**
- * If a program itself uses packages of remat in the same version, makes it use the agent's copy of them. There is then
- * only one hook on the engine, and the agent sees the program's own checkpoints, budgets and recordings.
+ * If a program imports packages of remat, makes it use the agent's copy of each package that has the same version.
+ * There is then only one hook on the engine, and the agent sees the program's own checkpoints, budgets and recordings.
  *
  * @param folder contains `packages.json` and the files next to it
  * @param packagesOfAgent the packages that depend on tfjs, after it is loaded
