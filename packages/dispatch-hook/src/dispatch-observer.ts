@@ -44,7 +44,7 @@ export interface OpObserver {
   kernelOver?(kernel: string, inputs: KernelInputs, phase: number, outputs: Tensor | readonly Tensor[]): void;
 }
 
-/** Details of memory: evicted data, pins, variables, and reads by JavaScript. */
+/** Events of memory: evicted data, pins, variables, and reads by JavaScript. */
 export interface DataObserver {
   /** The data of a storage is evicted although tensors still use it (`bytes` is 0), or is restored. */
   storageResized?(storage: Storage, bytes: number): void;

@@ -16,7 +16,7 @@ export interface RecordedStep {
   readonly alike: number;
   /** Number of ops in the trace. */
   readonly ops: number;
-  /** Peak memory including everything that the program keeps alive, as a budget counts it. */
+  /** Peak memory in bytes. Like a budget, it counts everything that the program keeps alive. */
   readonly peakBytes: number;
   /**
    * The highest peak among the steps. It exceeds {@link peakBytes} if the step with the highest peak ran ops that no

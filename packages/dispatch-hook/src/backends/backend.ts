@@ -14,7 +14,7 @@ export interface Backend {
   readonly alias?: string;
   /** Preference over other backends, as in `registerBackend` of TensorFlow.js. Higher is better. */
   readonly priority: number;
-  /** Packages that provide it in Node, best first. Undefined if it is not loaded from disk. */
+  /** Packages that provide the backend in Node, best first. Undefined if it is not loaded from disk. */
   readonly packages?: readonly BackendPackage[];
   /**
    * Its kernels, with their outputs and scratch memory. Fake mode needs these to simulate the backend, and

@@ -12,7 +12,7 @@ export interface Match {
 }
 
 /**
- * Matches the weights of a layer with its arrays in the file, in this order.
+ * Matches the weights of a layer with its arrays in the file. Both are in the same order.
  *
  * @throws RematError `KERAS_WEIGHTS_ABSENT`, `KERAS_WEIGHTS_SHAPE`, naming the layer
  */
