@@ -17,7 +17,7 @@ export interface DeviceNetwork {
 export interface DeviceSpec {
   /** Short name, as used on the command line (`a100`). */
   readonly name: string;
-  /** Peak dense throughput in TFLOP/s by dtype. A missing dtype is estimated as `float32`. */
+  /** Peak dense throughput in TFLOP/s by dtype. A dtype without an entry has the throughput of `float32`. */
   readonly tflops: Readonly<Record<string, number>>;
   /** Memory bandwidth in GB/s (1e9 bytes). */
   readonly memoryGBps: number;

@@ -17,9 +17,9 @@ export interface PlanMismatch {
 }
 
 /**
- * Finds the first op where a plan does not match a trace. Returns undefined if it matches. Names of modules may contain
- * other numbers, as long as each planned name always corresponds to the same name in the trace. Libraries number layers
- * in the order in which a process creates them.
+ * Finds the first op where a plan does not match a trace. Returns undefined if it matches. Numbers in module names may
+ * differ, because libraries number layers in the order in which a process creates them. Each planned name must always
+ * correspond to the same name in the trace.
  *
  * @example
  * const mismatch = findPlanMismatch(plan, trace);
@@ -46,7 +46,7 @@ class Renaming {
   private readonly found = new Map<string, string>();
   private readonly planned = new Map<string, string>();
 
-  /** Returns a planned op with the module name of `other`, if that name can correspond to its own. */
+  /** Returns a planned op with the module name of `other`, if that name can correspond to the planned name. */
   of(planned: Occurrence, other: Occurrence): Occurrence {
     const [from, to] = [planned.module, other.module];
     if (from === undefined || to === undefined) return planned;

@@ -2,7 +2,7 @@ import { type OpIndex, type StorageIndex, storageIndex, type TensorIndex, tensor
 import { row, type Trace } from "./trace.js";
 
 /**
- * The outputs of an op, and the storages allocated just before it, as far as the op's own record can define them.
+ * The outputs and storages that an op's own record can define. The storages are allocated just before the op.
  * @internal
  */
 export interface FreshOutputs {

@@ -52,7 +52,7 @@ export interface PlanOrigin {
 export interface PlanPrediction {
   /** Peak memory under the plan, in bytes. */
   readonly peakBytes: number;
-  /** Cost of all steps: milliseconds for a trace, the unit of the file for a graph. */
+  /** Cost of all steps, in milliseconds for a trace and in the unit of the file for a graph. */
   readonly cost: number;
   /** Added cost as a fraction of the cost of running every op once. */
   readonly overhead: number;
@@ -89,7 +89,10 @@ export interface PlanStep {
   readonly free: readonly PlanValue[];
   /** Values to offload after the step: the data moves to host memory and its device memory is freed. */
   readonly offload?: readonly PlanValue[];
-  /** Values to reload after that, in this order. The data stays in host memory if it may be reloaded again. */
+  /**
+   * Values to reload after the frees and offloads, in this order. The data stays in host memory if it may be reloaded
+   * again.
+   */
   readonly reload?: readonly PlanValue[];
 }
 
@@ -112,8 +115,8 @@ export interface Plan {
   readonly predicted: PlanPrediction;
   readonly ops: readonly PlanOp[];
   /**
-   * The ops that begin a forward and backward pass, in order. Left out if nothing marks them. Each uninterrupted series
-   * of forward ops then begins a pass.
+   * The ops that begin a forward and backward pass, in order. Left out if nothing in the trace marks them. In this case
+   * each uninterrupted series of forward ops begins a pass.
    */
   readonly passes?: readonly number[];
   readonly sources: readonly PlanSource[];

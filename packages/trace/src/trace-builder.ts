@@ -41,7 +41,7 @@ export interface OpRecord {
   readonly name: string;
   readonly phase?: number;
   readonly flags?: number;
-  /** From `TraceBuilder.stack` or `TraceBuilder.stackOfCall`, or 0 outside of every module. */
+  /** The result of `TraceBuilder.stack` or `TraceBuilder.stackOfCall`, or 0 outside of every module. */
   readonly stack?: number;
   readonly scope?: number;
   readonly forwardOp?: OpIndex | -1;
@@ -49,11 +49,11 @@ export interface OpRecord {
   readonly inputs?: ArrayLike<TensorIndex>;
   readonly outputs?: ArrayLike<TensorIndex>;
   /**
-   * Tensors that existed before and whose storages the op writes into. By default the outputs for an op with the flag
-   * `inPlace`, and none for other ops.
+   * Tensors that existed before the op and whose storages it writes into. Default: the outputs if the op has the flag
+   * `inPlace`, otherwise none.
    */
   readonly writes?: ArrayLike<TensorIndex> | undefined;
-  /** Stored as JSON, so it must contain only values that JSON supports. */
+  /** Attributes of the op. They are stored as JSON, so only values that JSON supports are allowed. */
   readonly attributes?: Readonly<Record<string, unknown>> | undefined;
   /** The user's source line, as `file:line:column`. */
   readonly line?: string | undefined;
@@ -74,7 +74,7 @@ export interface TensorRecord {
   readonly storage: StorageIndex | readonly StorageIndex[];
   readonly dtype: string;
   readonly shape: readonly number[];
-  /** By default contiguous. */
+  /** Strides in elements. Default: contiguous. */
   readonly strides?: readonly number[] | undefined;
 }
 
@@ -365,7 +365,8 @@ export class TraceBuilder {
   }
 
   /**
-   * Records that the following ops run in `scope`. At the first entry, `tensors` are stored as the tensors given to it.
+   * Records that the following ops run in `scope`. At the first entry, `tensors` are stored as the tensors given to the
+   * scope.
    */
   enterScope(scope: number, tensors?: ArrayLike<TensorIndex>): void {
     this.tellScope(scope, "given", tensors);
@@ -374,7 +375,7 @@ export class TraceBuilder {
 
   /**
    * Records that the following ops run outside of `scope` again. At the first exit, `tensors` are stored as the tensors
-   * it returned.
+   * that the scope returned.
    */
   exitScope(scope: number, tensors?: ArrayLike<TensorIndex>): void {
     this.tellScope(scope, "returned", tensors);
@@ -382,7 +383,7 @@ export class TraceBuilder {
   }
 
   /**
-   * Records that autograd saves `storage` for the gradient of `op`. `op` has run or is the next op, or is -1 if
+   * Records that autograd saves `storage` for the gradient of `op`. `op` is an op that has run, the next op, or -1 if
    * unknown.
    */
   save(storage: StorageIndex, op: OpIndex | -1 = -1, as: number = SavedAs.other, tensor: TensorIndex | -1 = -1): void {

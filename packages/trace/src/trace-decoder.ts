@@ -31,7 +31,7 @@ export class TraceDecoder {
   private builder: TraceBuilder | undefined;
   private readonly recordedIn = new Map<string, Trace>();
   private records: RecordReader | undefined;
-  /** The place where reading stopped, with `keepDamaged`. */
+  /** The place where reading stopped, if damaged files are kept (`keepDamaged`). */
   private damage: { readonly line: number; readonly reason: string } | undefined;
 
   /**
@@ -44,7 +44,7 @@ export class TraceDecoder {
     this.lines = new RecordLines((record, line) => this.record(record, line));
   }
 
-  /** Decodes more bytes. Returns whether more are wanted. After damage with `keepDamaged`, they are not. */
+  /** Decodes more bytes. Returns whether more bytes are wanted. None are wanted after damage that is kept. */
   push(chunk: Uint8Array): boolean {
     this.attempt(() => this.lines.push(chunk));
     return this.damage === undefined;

@@ -10,8 +10,8 @@ import { EventKind } from "./vocabulary.js";
 export type FasterGradients = "equal" | "reordered";
 
 /**
- * Overhead of `torch.utils.checkpoint` in milliseconds, in addition to the recomputed ops. Hooks, frames and dispatch
- * modes run in Python, on any device.
+ * Overhead of `torch.utils.checkpoint` in milliseconds, in addition to the recomputed ops. It is the time of hooks,
+ * frames and dispatch modes, which run in Python on any device.
  */
 export interface CheckpointingTimes {
   /** Time to enter a checkpointed call and to start running it again. */
@@ -22,7 +22,7 @@ export interface CheckpointingTimes {
   readonly save: number;
   /** Time for each op under the dispatch modes of selective checkpointing, in either pass. */
   readonly dispatch: number;
-  /** Time to identify and store each op of a call of which only parts are recomputed. */
+  /** Time to identify and store each op of a call, if only parts of the call are recomputed. */
   readonly count: number;
   /** Time for each op of a part that runs again. */
   readonly rerun: number;
@@ -46,7 +46,7 @@ export interface TraceHeader {
   readonly model?: string;
   /** The settings of the step, if remat ran it. */
   readonly step?: StepSettings;
-  /** TensorFlow.js: the gradients that were used, if not its own. */
+  /** TensorFlow.js: the gradients that were used, if not those of TensorFlow.js itself. */
   readonly fasterGradients?: FasterGradients;
   /**
    * Time that the host needed to launch all ops of a step, in milliseconds, if they were timed on a device that runs
@@ -129,7 +129,7 @@ export interface OpColumns {
   readonly scope: Int32Array;
   /** For a backward op, the forward op that it differentiates, otherwise -1. */
   readonly forwardOp: IndexColumn<OpIndex>;
-  /** For a backward op that a customGrad's gradient function runs, the scope of the customGrad, otherwise -1. */
+  /** The scope of the customGrad whose gradient function runs this backward op, otherwise -1. */
   readonly forwardScope: Int32Array;
   /** Tensors that ops read (`inputs`) and return (`outputs`), in argument order. */
   readonly inputs: Rows<IndexColumn<TensorIndex>>;
@@ -152,7 +152,7 @@ export interface OpColumns {
    */
   readonly runtimeSpreadMs: Float64Array;
   readonly runtimeRuns: Int32Array;
-  /** NaN if unknown. */
+  /** Floating-point operations, or NaN if unknown. */
   readonly flops: Float64Array;
   /** Bytes read from and written to memory, or NaN if unknown. */
   readonly bytesRead: Float64Array;
@@ -177,7 +177,7 @@ export interface TensorColumns {
   /** Index into `trace.strings`. */
   readonly dtype: Int32Array;
   readonly shape: Rows<Float64Array>;
-  /** In elements. An empty row means contiguous. */
+  /** Strides in elements. An empty row means contiguous. */
   readonly strides: Rows<Float64Array>;
   /** The storages of each tensor that has several (complex numbers, wrapper subclasses). */
   readonly moreStorages: ReadonlyMap<TensorIndex, readonly StorageIndex[]>;
@@ -225,8 +225,8 @@ export interface SaveColumns {
   readonly op: IndexColumn<OpIndex>;
   readonly storage: IndexColumn<StorageIndex>;
   /**
-   * The saved tensor, or -1. If saving makes a copy (`Identity` on wasm), the tensor is not on `storage`. `storage` is
-   * always the storage that is kept alive.
+   * The saved tensor, or -1. `storage` is always the storage that is kept alive. If saving copies the tensor
+   * (`Identity` on wasm), `tensor` is the original and `storage` belongs to the copy.
    */
   readonly tensor: IndexColumn<TensorIndex>;
   /** One of {@link SavedAs}. */

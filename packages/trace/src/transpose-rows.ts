@@ -5,7 +5,7 @@ import type { Rows } from "./trace.js";
  * Returns the rows that contain each value, in ascending order. A row that contains a value twice appears twice.
  *
  * @typeParam R the indices of rows
- * @param valueCount values are whole numbers from 0 up to, but not including, this one
+ * @param valueCount number of possible values: the whole numbers from 0 to `valueCount - 1`
  * @example
  * const readers = transposeRows<OpIndex>(trace.ops.inputs, trace.tensors.count);
  * row(readers, tensor); // the ops that read it

@@ -139,7 +139,7 @@ export const stateChangedMark = "stateChanged";
 
 /**
  * Marks that the next op writes into a weight, a buffer or an attribute of the model. The mark is followed by a space
- * and the name of the state. After the marks {@link stateReplacedMark} and {@link stateChangedMark}, there are also
+ * and the name of the state. The marks {@link stateReplacedMark} and {@link stateChangedMark} are also followed by
  * marks that begin with the same word and name the state, such as `stateChanged the attribute encoder.count`.
  */
 export const stateWrittenMark = "stateWritten";

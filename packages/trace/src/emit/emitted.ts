@@ -1,8 +1,8 @@
 declare const emittedFor: unique symbol;
 
 /**
- * Text that the functions in this folder build for `Target`, so that no name in it can act as code or markup there. At
- * run time it is an ordinary string. Only the builders create it: the linter rejects type assertions to it.
+ * Text for `Target` that the functions in this folder build. No name in the text can act as code or markup in the
+ * target. At run time it is an ordinary string. Only the builders create it: the linter rejects type assertions to it.
  */
 export type Emitted<Target extends string> = string & { readonly [emittedFor]: { readonly [Name in Target]: true } };
 

@@ -34,10 +34,10 @@ export interface HtmlBuilder {
 }
 
 /**
- * Builds HTML or SVG. Strings are escaped and shown as text. Only `Html` values are inserted as markup. A hole (`${…}`)
- * may appear between tags, or inside a quoted attribute value. If a hole is a whole address (`href`, `src`), it may
- * lead only to this page, to a file next to it, or to the web. Control characters, marks that reverse text, and
- * invisible characters are escaped as for a terminal.
+ * Builds HTML or SVG. Strings are escaped and shown as text. Only `Html` values are inserted as markup. A hole
+ * (`${…}`) may appear between tags, or inside a quoted attribute value. If a hole is a whole address (`href`, `src`),
+ * the address may lead only to this page, to a file next to it, or to the web. Control characters, marks that reverse
+ * text, and invisible characters are escaped as for a terminal.
  *
  * @throws TypeError for a template with a hole anywhere else
  * @example

@@ -4,8 +4,8 @@ const unshown = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 /**
  * Returns a text in double quotes, with escapes that JSON, JavaScript and Python share.
  *
- * @param writeAstral escapes a hidden character beyond U+FFFF. By default as two surrogates, which Python does not read
- * as one character
+ * @param writeAstral escapes a hidden character beyond U+FFFF. The default writes two surrogates, which Python does not
+ * read as one character
  * @internal
  */
 export function quoteText(text: string, writeAstral: (code: number) => string = writeHalves): string {

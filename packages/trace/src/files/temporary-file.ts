@@ -23,8 +23,8 @@ const open = new Set<TemporaryFile>();
 
 /**
  * Creates a temporary file beside `target`, with the permissions of `before`. Its name is random, so that two processes
- * with the same id also get different names. Until {@link closeTemporaryFile}, a signal or the end of the process
- * removes it.
+ * with the same id also get different names. Until {@link closeTemporaryFile} is called, a signal or the end of the
+ * process removes the file.
  */
 export function openTemporaryFile(target: string, before: Stats | undefined): TemporaryFile {
   // The folder's permissions would allow a user to replace a file that they must not write to.
@@ -98,8 +98,8 @@ function removeAll(): void {
 }
 
 /**
- * Removes the temporary files and then ends the process, because a signal with a listener does not end it. If another
- * listener exists, that one must end the process.
+ * Removes the temporary files and then ends the process, because a signal with a listener does not end the process. If
+ * the signal has another listener, that listener must end the process.
  */
 function endBySignal(signal: NodeJS.Signals): void {
   if (process.listenerCount(signal) > 1) return;

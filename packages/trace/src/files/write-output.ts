@@ -18,10 +18,10 @@ export interface WriteOutputOptions {
 }
 
 /**
- * Writes `content` to `path`. An existing file is replaced only after the new one is complete, and the new one gets its
- * mode. Symbolic links are followed. Character devices and descriptors (`/dev/null`, `/dev/stdout`, `>(command)`) are
- * written to, never replaced. `-` is standard output. Named pipes, sockets, disks and folders are rejected, because
- * writing to a pipe could wait forever.
+ * Writes `content` to `path`. An existing file is replaced only after the new file is complete. The new file gets the
+ * mode of the old one. Symbolic links are followed. Character devices and descriptors (`/dev/null`, `/dev/stdout`,
+ * `>(command)`) are written to, never replaced. `-` is standard output. Named pipes, sockets, disks and folders are
+ * rejected, because writing to a pipe could wait forever.
  *
  * After an error, Ctrl-C, SIGTERM or SIGHUP no incomplete file is left. After SIGKILL a `remat-….part` file beside the
  * target may remain.

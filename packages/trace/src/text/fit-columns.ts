@@ -2,7 +2,7 @@
 export interface FittableColumn {
   /** Minimum width in characters. */
   readonly width: number;
-  /** Its share of the remaining width. */
+  /** Share of the remaining width that the column gets. */
   readonly grow?: number;
   /**
    * If the width is too small, columns with the lowest priority are left out first. A column without a priority is

@@ -11,7 +11,7 @@ export interface FitTableOptions {
    * last one is left out first. The first column always stays. By default all are equal.
    */
   readonly worth?: readonly number[];
-  /** Headers of the columns with names. Long names may lose their beginning. By default the first column. */
+  /** Headers of the columns that contain names. Long names may lose their beginning. Default: the first column. */
   readonly names?: readonly string[];
 }
 

@@ -37,9 +37,9 @@ export function formatExactBytes(bytes: number): string {
 }
 
 /**
- * Formats bytes as a budget for a command-line option, with the digits of {@link formatBytes}:
- * `formatBudget(1572865) === "1.500MiB"`. `parseBudget` of `@remat/memory` reads it as the largest size with the same
- * text, so the budget is sufficient.
+ * Formats bytes as a budget for a command-line option, with the digits of {@link formatBytes}: `formatBudget(1572865)
+ * === "1.500MiB"`. `parseBudget` of `@remat/memory` reads this text as the largest size that is formatted in the same
+ * way, so the budget is sufficient.
  */
 export function formatBudget(bytes: number): string {
   return formatBytes(bytes).replace(" ", "");

@@ -29,8 +29,8 @@ export function formatOverhead(fraction: number): string {
 }
 
 /**
- * Formats a change as a percentage with its sign, or, from ten times on, as a factor.
- * `formatChange(-0.05) === "-5.0%"`, `formatChange(33849.443) === "33,850x"`
+ * Formats a change as a percentage with its sign. If the new value is at least ten times the old one, formats it as a
+ * factor. `formatChange(-0.05) === "-5.0%"`, `formatChange(33849.443) === "33,850x"`
  */
 export function formatChange(fraction: number): string {
   if (fraction === 0) return "0%";

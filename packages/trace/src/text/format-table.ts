@@ -19,8 +19,8 @@ export interface TableOptions {
  * - `rst`: a simple table of reStructuredText, byte for byte as Python's `tabulate(rows, headers, tablefmt="rst")`
  *   returns it. PyTorch's estimators print the same. Text that looks like a number counts as one: `"0.5000"` is printed
  *   as `0.5`.
- * - `plain`: cells padded to the width of their column and separated by tabs, unchanged, as PyTorch's estimators print
- *   without tabulate.
+ * - `plain`: unchanged cells, padded to the width of their column and separated by tabs. PyTorch's estimators print
+ *   this format without tabulate.
  * - `markdown`: a table in GitHub's Markdown, aligned like `rst`. Cells are text: markup in them is escaped, and a line
  *   break becomes `<br>`.
  *
