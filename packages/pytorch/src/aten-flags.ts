@@ -43,8 +43,8 @@ const skippedOps: ReadonlySet<string> = new Set([
  * Returns the flags of a dispatched PyTorch op, as bits of `OpFlag`.
  *
  * @param name the op, such as `aten.addmm.default`
- * @param schema the schema of the overload. Recordings of earlier exporters have none, and then the flags follow from
- * the name. `schema.isView` is true if all results share memory with inputs that the op does not write into.
+ * @param schema the schema of the overload. Recordings of earlier exporters have no schema. Their flags follow from the
+ * name. `schema.isView` is true if all results share memory with inputs that the op does not write into.
  */
 export function atenFlags(
   name: string,
@@ -63,8 +63,8 @@ export function atenFlags(
 }
 
 /**
- * Returns whether the op is flash attention without a `dropout_p` keyword. As in PyTorch's estimator, such an op is
- * random only with that keyword, which is never passed. These flags agree with PyTorch's statistics.
+ * Returns whether the op is flash attention without a `dropout_p` keyword. PyTorch's estimator counts flash attention
+ * as random only with this keyword, which is never passed. remat does the same, so that statistics agree.
  */
 function drawsNothing(name: string, kwargs: Readonly<Record<string, unknown>>): boolean {
   return name.split(".")[1] === "_scaled_dot_product_flash_attention" && (kwargs["dropout_p"] ?? 0) === 0;

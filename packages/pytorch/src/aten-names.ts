@@ -40,8 +40,8 @@ const effectfulNamespaces: ReadonlySet<string> = new Set(["c10d", "_c10d_functio
 /**
  * Returns the flags that follow from an op's name alone.
  *
- * As in PyTorch's estimator, an `out=` variant is not in-place, and flash attention is random only if its dropout was
- * passed by keyword, which never happens. These flags agree with PyTorch's statistics.
+ * The rules are those of PyTorch's estimator, so that statistics agree. An `out=` variant is not in-place. Flash
+ * attention is random only if its dropout is passed by keyword, which never happens.
  *
  * @internal
  */

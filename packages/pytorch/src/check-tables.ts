@@ -45,8 +45,8 @@ const tables: Readonly<Record<string, readonly [what: string, is: (item: unknown
 };
 
 /**
- * Returns the first problem in the tables and the configuration of a file whose tables are lists, or undefined if there
- * is none.
+ * Returns the first problem in the tables and the configuration of a file, or undefined if there is none. The tables
+ * must be lists.
  *
  * @internal
  */

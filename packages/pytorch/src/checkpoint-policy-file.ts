@@ -7,7 +7,7 @@ import { type JsonText, json } from "@remat/trace/emit";
  */
 export const checkpointPolicyFormat = "remat-pytorch-policy/4";
 
-/** How `remat.apply` treats a module, with the facts by which it recognizes the planned module. */
+/** How `remat.apply` treats a module, and the properties by which it recognizes that module. */
 export interface CheckpointedModule {
   /** The class of the module. */
   readonly type: string;
@@ -19,8 +19,8 @@ export interface CheckpointedModule {
    */
   readonly save: readonly { readonly op: string; readonly ordinal: number }[];
   /**
-   * The only parts of each call that are recomputed, if given. A part is a range of positions among the ops that the
-   * call dispatches, and its end is exclusive. The results of the ops at `kept` are kept.
+   * If given, only these parts of each call are recomputed. A part is a range of positions among the ops that the call
+   * dispatches, and its end is exclusive. The results of the ops at `kept` are kept.
    */
   readonly parts?: readonly (readonly [begin: number, end: number, kept?: readonly number[]])[];
   /**

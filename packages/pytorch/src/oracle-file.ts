@@ -26,8 +26,8 @@ export interface OracleModule {
 }
 
 /**
- * An observed event of the exporter. The type deliberately leaves out results of PyTorch's estimators that are in the
- * same place (times, bytes, categorized memory, in-place parents).
+ * An observed event of the exporter. The type deliberately leaves out results of PyTorch's estimators that the same
+ * records contain (times, bytes, categorized memory, in-place parents).
  */
 export interface OracleEvent {
   readonly e: string;
@@ -86,7 +86,7 @@ export interface OracleConfig {
    * timed.
    */
   readonly checkpoint_ms?: CheckpointingTimes;
-  /** Bytes allocated on the device from the start that belong to no storage of the file. */
+  /** Bytes on the device that belong to no storage of the file. They are allocated when the run begins. */
   readonly besides?: number;
   readonly torch: string;
   readonly numpy?: string;

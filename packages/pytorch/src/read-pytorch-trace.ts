@@ -39,8 +39,8 @@ import { TensorTable } from "./tensor-table.js";
  * - **Other dtypes** in which the step was also recorded are traces of their own, in `recordedIn`.
  * - **Checkpointed regions** are scopes, entered in the forward pass and again when they are recomputed. Each op has
  *   the line of the program that called it.
- * - **Memory**: `ref` becomes a change of category, `del` a free, and `resize` a resize. Marks keep their names. The
- *   start of new statistics is `resetModStatsMark`. A module call that replaces its own state has a
+ * - **Memory**: `ref` becomes a change of category, `del` a free, and `resize` a resize. Marks keep their names.
+ *   `resetModStatsMark` marks the start of new statistics. A module call that replaces its own state has a
  *   `stateReplacedMark`. A call that changes state other than tensors has a `stateChangedMark`. FSDP's hooks are
  *   `fsdpHook` events, each at the moment of the tracker's snapshot.
  *
@@ -107,7 +107,7 @@ class TraceReader {
   private readonly regions: RegionScopes;
   /** True if modules have events of their own. Otherwise the sets of active modules of ops are used. */
   private readonly hasModuleEvents: boolean;
-  /** True if a memory tracker ran. Inputs of ops that the tracker never saw then do not count. */
+  /** True if a memory tracker ran. In this case, inputs of ops do not count if the tracker never saw them. */
   private readonly tracksMemory: boolean;
   /** Module hooks of the memory schemas that have begun, innermost last. */
   private readonly openHooks: (() => void)[] = [];

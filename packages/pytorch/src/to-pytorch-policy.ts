@@ -37,9 +37,9 @@ export interface PyTorchPolicy {
 /** Options of {@link toPyTorchPolicy}. */
 export interface PyTorchPolicyOptions {
   /**
-   * The modules to checkpoint, by name, with or without the model's name in front. No module may be inside another one.
-   * By default the outermost modules in a list (`layers.0`, `layers.1`), or, if none exist, the children of the
-   * model.
+   * The modules to checkpoint, by name, with or without the model's name in front. None of them may be inside another
+   * one: only policies of {@link toCheckpointPolicyFile} support nested modules. By default the outermost modules in a
+   * list (`layers.0`, `layers.1`), or, if none exist, the children of the model.
    */
   readonly modules?: readonly string[];
 }
@@ -57,7 +57,7 @@ const unasked: ReadonlySet<string> = new Set(["aten.detach.default", "prim.devic
  * `@remat/planner` computes the actual figures of a policy.
  *
  * Modules in which the plan recomputes nothing are left out. Views, in-place ops and the results they write into are
- * always recomputed, since PyTorch cannot save them. With several calls of a module, a result is saved if the plan
+ * always recomputed, since PyTorch cannot save them. If a module is called several times, a result is saved if the plan
  * keeps it in every call.
  *
  * @param trace the planned trace of a PyTorch run
@@ -139,7 +139,7 @@ function recomputedModules(plan: Plan, trace: Trace): Set<string> {
 
 /**
  * Returns a function that tests whether the plan keeps most of an op's results (by bytes) from its first run until
- * `beforeOp` first runs. Most of them decide, because PyTorch saves either all results of an op or none.
+ * `beforeOp` first runs. The majority decides, because PyTorch saves either all results of an op or none.
  */
 function holdsOps(plan: Plan, trace: Trace): (op: OpIndex, beforeOp: number) => boolean {
   /** For each output of an op, how many ops had run when the output was first freed, not counting repeated runs. */
