@@ -4,8 +4,9 @@ const digitValues = 1 << digitBits;
 
 /**
  * Returns the indices of numbers in descending order of the numbers. Equal numbers are in ascending order of index. The
- * numbers must not be negative or NaN. It is a radix sort of their bits, which order nonnegative numbers correctly, and
- * takes linear time. A sort by comparisons in JavaScript would dominate an estimate of a million ops.
+ * numbers must not be negative or NaN. The function is a radix sort of the bits and takes linear time. The bits of
+ * nonnegative numbers have the same order as the numbers. In an estimate of a million ops, a comparison sort would take
+ * most of the time.
  */
 export function descendingOrder(values: Float64Array): Int32Array {
   const count = values.length;

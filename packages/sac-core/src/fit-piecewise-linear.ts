@@ -19,9 +19,9 @@ const stepsAtMost = 5e7;
  * − 1 segments, and at least one. For one point the line is flat, and for no points it is flat at 0.
  *
  * The breaks are the exact optimum for any number of segments, and the same in every run. Two segments take time linear
- * in the number of points. More segments take a dynamic program over pairs of points. If that would need more than
- * fifty million steps, as with thousands of points, a deterministic search finds a local optimum instead, and
- * `isProven` is false. The result is never worse than with two segments.
+ * in the number of points. For more segments, the function solves a dynamic program over pairs of points. If this would
+ * take more than fifty million steps, as with thousands of points, a deterministic search finds a local optimum
+ * instead, and `isProven` is false. The result is never worse than with two segments.
  *
  * @throws RematError `FIT_POINTS` if x and y differ in length or are not finite, `FIT_SEGMENTS` if segments is not a
  * positive integer

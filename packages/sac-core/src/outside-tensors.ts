@@ -1,7 +1,7 @@
 import { Category, row, type StorageIndex, type Trace } from "@remat/trace";
 
 /**
- * Finds calls that read a tensor from outside, which is not a weight: an input of the step, or the result of an earlier
+ * Finds calls that read a tensor from outside that is not a weight: an input of the step, or the result of an earlier
  * op. A function in TensorFlow.js reads such tensors from its closure, so the recorded call does not list them.
  *
  * @internal

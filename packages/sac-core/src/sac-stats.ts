@@ -12,7 +12,10 @@ import { OutsideTensors } from "./outside-tensors.js";
 export interface SACStats {
   /** Trace indices of the ops in the lists. */
   readonly ops: Int32Array;
-  /** Op names. PyTorch's are without namespace and overload (`addmm`), TensorFlow.js kernels are unchanged. */
+  /**
+   * Op names. Names of PyTorch ops have no namespace and overload (`addmm`). Names of TensorFlow.js kernels are
+   * unchanged.
+   */
   readonly funcNames: readonly string[];
   /** Time of each op in milliseconds. */
   readonly runtimesMs: Float64Array;
@@ -25,13 +28,13 @@ export interface SACStats {
   readonly viewLikeOps: Int32Array;
   /** Random ops. */
   readonly randOps: Int32Array;
-  /** Ops all of whose results autograd had saved when the module finished. */
+  /** Ops whose results autograd had all saved when the module finished. */
   readonly savedAutogradOps: Int32Array;
   /** In-place ops. */
   readonly inplaceOps: Int32Array;
   /**
-   * For each of `inplaceOps`, the op whose result it modifies. It is the op itself if it writes to an argument of the
-   * module.
+   * For each of `inplaceOps`, the op whose result it modifies. An op that writes to an argument of the module is its
+   * own parent.
    */
   readonly inplaceParents: Int32Array;
   /**
@@ -54,7 +57,7 @@ export interface SACStatsOptions {
 /**
  * Returns statistics of every module with children, by fully qualified name, in the order in which the modules first
  * finish. If a module is called several times, the last call counts, as in PyTorch. Modules without children are left
- * out. A module in which no op ran has empty lists. PyTorch raises an error for it.
+ * out. A module in which no op ran has empty lists, whereas PyTorch raises an error.
  *
  * It makes one pass over the trace. Time and memory grow with the number of ops times the depth of their modules.
  *

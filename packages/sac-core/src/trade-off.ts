@@ -42,13 +42,13 @@ export interface TradeOffOptions extends GainOptions {
 const delta = 1e-2;
 
 /**
- * Returns the cost of recomputation for the memory it frees, along the greedy order, and a broken line that bounds it.
- * Before the fit, every point of the curve is moved to the memory of its left neighbour. With n points there are at
- * most n − 2 segments, and at least one.
+ * Returns the trade-off of recomputation time against freed memory, in greedy order. Also returns a piecewise linear
+ * function that bounds this curve. For the fit, the memory of each point is replaced by that of its left neighbour.
+ * With n points there are at most n − 2 segments, and at least one.
  *
- * Two cases work here in which PyTorch raises an error or returns NaN. If the total memory or time is 0, each share of
- * it is 0. For a curve of one point, the line is flat. An op in two groups (in-place and random) counts with the first,
- * so that the curve ends at the total memory and time. With `asPytorch` it counts with both.
+ * Two cases work here in which PyTorch raises an error or returns NaN. Shares of a total memory or time of 0 are 0. For
+ * a curve of one point, the line is flat. An op in two groups (in-place and random) counts with the first, so that the
+ * curve ends at the total memory and time. With `asPytorch` it counts with both.
  *
  * Source: `SACEstimator._get_sac_tradeoff_pwlf_stats` of PyTorch. The fit is exact, see {@link fitPiecewiseLinear}.
  *

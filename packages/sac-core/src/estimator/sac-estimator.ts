@@ -20,11 +20,11 @@ import { saveTradeoffGraphs } from "./save-tradeoff-graphs.js";
 /** Options of `SACEstimator`. */
 export interface SACEstimatorOptions {
   /**
-   * Device for times in cost-model mode: a spec, or a name that `deviceSpec` accepts. In `estimate`, sizes are rounded
-   * up as by its allocator. Default: `a100`.
+   * Device for times in cost-model mode: a spec, or a name that `deviceSpec` accepts. `estimate` rounds sizes up like
+   * the allocator of this device. Default: `a100`.
    */
   readonly device?: DeviceSpec | string;
-  /** Models whose layers count as modules. A model that is not tracked is part of the code that runs it. */
+  /** Models whose layers count as modules. Ops of an untracked model count for the code that runs it. */
   readonly models?: readonly Layer[];
   /** How flat models are grouped into modules. Default: `auto`. */
   readonly grouping?: Grouping;
@@ -101,8 +101,8 @@ export class SACEstimator {
 
   /**
    * Estimates one training step of a model module (see `traceFakeStep` of `@remat/tracer`). Loss, optimizer, batch and
-   * allocation unit have the same defaults as in all functions that trace a step. Runs without data, or on the current
-   * backend if `isReal` is set.
+   * allocation unit have the same defaults as in all functions that trace a step. Computes shapes only, unless `isReal`
+   * is set. In that case the step runs on the current backend.
    *
    * @throws RematError `ESTIMATE_MODE`, `SAC_DEVICES`, and the errors of `traceFakeStep`
    * @example
@@ -134,7 +134,7 @@ export class SACEstimator {
   }
 
   /**
-   * Fits a broken line of `nSegments` pieces to every module's trade-off curve.
+   * Fits a piecewise linear function of `nSegments` pieces to every module's trade-off curve.
    *
    * @param saveTradeoffGraphsTo folder for a drawing of each curve, as SVG and PNG, named by module; by default none
    * are drawn

@@ -27,9 +27,9 @@ export function bestLine(points: PointSums, from: number, to: number, into: Line
 }
 
 /**
- * Returns the sum of squared residuals of the best continuous broken line through the points from `from` up to `to`,
- * with breaks at the x of `breaks` (ascending). `starts[k]` is the first point that is not before break k. If `outer`
- * and `heights` are given, it writes the first and last segment and the heights at the breaks into them.
+ * Returns the sum of squared residuals of the best continuous piecewise linear function through the points from `from`
+ * up to `to`, with breaks at the x of `breaks` (ascending). `starts[k]` is the first point that is not before break k.
+ * If `outer` and `heights` are given, it writes the first and last segment and the heights at the breaks into them.
  *
  * The unknowns are the line's heights at its breaks. A segment between two breaks relates their two heights. The
  * segments at the ends have a free slope, which is eliminated first. That leaves a tridiagonal system with one equation
@@ -124,9 +124,9 @@ export function oneBreakResidual(points: PointSums, at: number): number {
 }
 
 /**
- * Returns the sum of squared residuals of the best continuous broken line with the given inner breaks, computed point
- * by point. It is slower than {@link brokenLineResidual} but exact to all digits, because rounding errors of the line
- * enter the residual squared.
+ * Returns the sum of squared residuals of the best continuous piecewise linear function with the given inner breaks,
+ * computed point by point. It is slower than {@link brokenLineResidual} but exact to all digits, because rounding
+ * errors of the line enter the residual squared.
  */
 export function residualPointByPoint(points: PointSums, breaks: readonly number[], starts: readonly number[]): number {
   const outer = { first: newLine(), last: newLine() };

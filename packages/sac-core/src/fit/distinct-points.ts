@@ -4,7 +4,7 @@ export interface DistinctPoints {
   readonly x: Float64Array;
   /** Mean of the points that share this x. */
   readonly y: Float64Array;
-  /** Number of points that share it. */
+  /** Number of points that share this x. */
   readonly weight: Float64Array;
   /** Sum of squared differences of all points from the mean at their x. No line can avoid this residual. */
   readonly scatter: number;

@@ -1,4 +1,7 @@
-/** A continuous broken line. Segment k is `slopes[k] * x + intercepts[k]` from `breaks[k]` to `breaks[k + 1]`. */
+/**
+ * A continuous piecewise linear function. Segment k is `slopes[k] * x + intercepts[k]` from `breaks[k]` to `breaks[k +
+ * 1]`.
+ */
 export interface BrokenLine {
   /** Ends of the segments in ascending order, one more than segments. */
   readonly breaks: readonly number[];
@@ -11,9 +14,9 @@ export interface BrokenLine {
 }
 
 /**
- * Returns the least-squares continuous broken line with the given breaks. It is solved by Householder reflections, not
- * by sums of squares, so it is exact to rounding. A segment that no point determines continues in the direction of the
- * one before.
+ * Returns the least-squares continuous piecewise linear function with the given breaks. It is solved by Householder
+ * reflections, not by sums of squares, so it is exact to rounding. A segment that no point determines continues in the
+ * direction of the one before.
  */
 export function fitWithBreaks(x: Float64Array, y: Float64Array, breaks: readonly number[]): BrokenLine {
   const rows = x.length;

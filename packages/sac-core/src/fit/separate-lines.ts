@@ -2,9 +2,9 @@ import type { DistinctPoints } from "./distinct-points.js";
 import { RunningLine } from "./running-line.js";
 
 /**
- * Returns the residuals of the best `breaks + 1` lines, at most, through the points from `point` on, at `breaks *
- * (count + 1) + point`. The lines need not meet, so no continuous line with as many segments has a smaller residual.
- * Time grows with the square of the number of points (Bellman 1961).
+ * Returns the residual of the best fit by at most `breaks + 1` lines through the points from `point` on. It is at index
+ * `breaks * (count + 1) + point`. The lines need not meet, so no continuous line with as many segments has a smaller
+ * residual. Time grows with the square of the number of points (Bellman 1961).
  */
 export function separateLines(points: DistinctPoints, breaks: number): Float64Array {
   const { count } = points;
