@@ -9,9 +9,9 @@ const mostEvents = 2 ** 24;
 /**
  * Returns a run in which each step takes several micro-batches.
  *
- * A step repeats the forward and backward pass, every time with the recorded batch, and then updates once. Each pass
- * adds its gradients to those of the first pass and frees its own. Whatever else a pass leaves in memory, such as its
- * loss, is freed before the next pass begins.
+ * A step repeats the forward and backward pass, every time with the recorded batch, and then updates once. Each later
+ * pass adds its gradients to those of the first pass, and then frees its own gradients. Anything else that a pass
+ * leaves in memory, such as its loss, is freed before the next pass begins.
  *
  * @param passes the number of micro-batches per step, at least 1
  * @throws RematError `SHARDING_PLAN` if the run accumulates gradients already, or if the result would have too many

@@ -151,7 +151,7 @@ export class CastCopies {
     if (own >= 0) out.free(own);
   }
 
-  /** Casts the inputs of a call of an FSDP unit if they are in another dtype than the unit computes in. */
+  /** Casts the inputs of a call of an FSDP unit if their dtype is not the one in which the unit computes. */
   castUnitInputs(module: ModuleIndex, eventRow: number, nextOp: OpIndex): void {
     const { trace, out } = this;
     const wanted = this.casts.inputs.get(module);
@@ -289,7 +289,9 @@ export class CastCopies {
     );
   }
 
-  /** Casts the gradients of outputs that were cast up back down, as the backward pass of the module begins. */
+  /**
+   * Casts gradients back to the lower dtype when the backward pass of the module begins, if its outputs were cast up.
+   */
   castGradients(module: ModuleIndex, call: CallIndex): void {
     const outputs = this.outputs.get(module);
     if (outputs === undefined) return;

@@ -8,10 +8,11 @@ export interface CastScope {
   /** Modules whose outputs are cast to a wider dtype, with that dtype. */
   readonly castModules: ReadonlyMap<number, string>;
   /**
-   * The module of each FSDP unit that runs first, which casts the unit's inputs to the dtype that the unit computes in.
+   * For each FSDP unit, the module that runs first. It casts the inputs of the unit to the dtype in which the unit
+   * computes.
    */
   readonly units: ReadonlySet<number>;
-  /** All FSDP units, and whether each computes in the lower dtype, if only some of them do. Undefined if all do. */
+  /** The FSDP units, if only some of them compute in the lower dtype. Undefined if all units do. */
   readonly mixed?: MixedUnits | undefined;
 }
 

@@ -60,8 +60,8 @@ const mostPasses = 12;
  * mask) would cause one, it is assumed to be created in the dtype of the other operand. A run of one dtype does not
  * show this.
  *
- * TensorFlow.js computes in float32 only. There, tensors that code creates by itself (masks, constants) or reads as a
- * buffer do not take part in promotion. As in PyTorch, a gradient has the dtype of the tensor it belongs to.
+ * TensorFlow.js computes in float32 only. In its runs, tensors that code creates by itself (masks, constants) or reads
+ * as a buffer do not take part in promotion. As in PyTorch, a gradient has the dtype of the tensor it belongs to.
  */
 export function castStorages(
   trace: Trace,
@@ -367,8 +367,8 @@ class DtypeFlow {
   }
 
   /**
-   * Returns whether the model's code may have cast a tensor. It has not cast a parameter that a plan leaves unchanged,
-   * or a tensor that units of two precisions pass on, because the plan sets the dtype of such a tensor.
+   * Returns whether the model's code may have cast a tensor. Returns false for a parameter that a plan leaves
+   * unchanged, and for a tensor that units of two precisions pass on, because the plan sets the dtype of that tensor.
    */
   private mayBeCast(storage: StorageIndex): boolean {
     const { trace, scope, dtypes } = this;

@@ -33,7 +33,7 @@ export class CheckpointedRun {
 
   /**
    * Returns the run on which a plan is simulated: the recording of the step in the plan's dtype, if it exists and the
-   * plan applies to it. Otherwise it is this run.
+   * plan applies to it. Otherwise returns this run.
    */
   forPlan(given: ShardingPlan): RunForPlan {
     const recorded = recordedForPlan(this.trace, given);

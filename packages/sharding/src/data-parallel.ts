@@ -27,11 +27,11 @@ const firstBucketBytes = MiB;
 /**
  * Simulates a rank of `DistributedDataParallel`, of ZeRO-1 or of ZeRO-2.
  *
- * ZeRO-1 works as `ZeroRedundancyOptimizer` does, which assigns whole parameters to ranks to update. ZeRO-2 divides
- * each gradient and each optimizer state. Gradients are copied into buckets as they are computed, and each full bucket
- * is reduced. Under DDP and ZeRO-1 the buckets exist from the start. With `gradientAsBucketView`, the gradients are
- * views of them. Under ZeRO-2 a bucket is freed once it is reduced, and only a shard of it remains. After an update,
- * each rank gets the changed parameters from the ranks that have their optimizer states.
+ * ZeRO-1 works like `ZeroRedundancyOptimizer`: each rank updates the whole parameters that are assigned to it. ZeRO-2
+ * divides each gradient and each optimizer state. Gradients are copied into buckets as they are computed, and each full
+ * bucket is reduced. Under DDP and ZeRO-1 the buckets exist from the start. With `gradientAsBucketView`, the gradients
+ * are views of them. Under ZeRO-2 a bucket is freed once it is reduced, and only a shard of it remains. After an
+ * update, each rank gets the changed parameters from the ranks that have their optimizer states.
  *
  * Source: `torch/csrc/distributed/c10d/reducer.cpp` and `torch/distributed/optim/zero_redundancy_optimizer.py` of
  * PyTorch 2.13. For ZeRO-2: Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models"
@@ -266,8 +266,8 @@ function describe({ worldSize, rank = 0, strategy }: ShardingPlan): string {
 }
 
 /**
- * Returns the buckets of the parameters, which are filled from the last parameter on, in the order of their gradients.
- * A bucket is full once it has at least `most` bytes.
+ * Returns the buckets of the parameters. They are filled from the last parameter on, in the order in which gradients
+ * are computed. A bucket is full once it has at least `most` bytes.
  */
 function bucketsOf({ parameters }: ParameterGroup, most: number): readonly Bucket[] {
   const buckets: Bucket[] = [];

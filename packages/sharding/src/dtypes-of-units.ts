@@ -52,8 +52,8 @@ export function mixedUnits(
 }
 
 /**
- * Returns the inputs of each call of a sharded module, except its weights: the tensors that ops of the call read and
- * none of them created.
+ * Returns the inputs of each call of a sharded module, except its weights: the tensors that ops of the call read but
+ * did not create.
  */
 function readFromOutside(trace: Trace, sharded: ReadonlySet<number>): ReadonlyMap<number, ReadonlySet<number>> {
   const read = new Map<number, Set<number>>();
@@ -79,7 +79,8 @@ function readFromOutside(trace: Trace, sharded: ReadonlySet<number>): ReadonlyMa
 }
 
 /**
- * Returns the dtype that FSDP units compute in, if it is not the parameters' own, or undefined if all compute in that.
+ * Returns the dtype that FSDP units compute in, if it is not the parameters' own, or undefined if all compute in the
+ * parameters' own dtype.
  *
  * @throws RematError `SHARDING_PLAN` if there are several such dtypes
  */

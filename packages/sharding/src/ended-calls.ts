@@ -31,8 +31,8 @@ export function withoutEndedCalls(trace: Trace): Trace {
 }
 
 /**
- * Returns the calls whose backward passes compute gradients of their inputs and end with them. The backward passes of
- * other calls end when the whole backward pass is over.
+ * Returns the calls whose backward passes compute gradients of their inputs and end with these gradients. The backward
+ * passes of other calls end when the whole backward pass is over.
  */
 export function callsWithInputGradients(trace: Trace): ReadonlySet<number> {
   const { call, phase, tensors } = trace.moduleEvents;

@@ -155,7 +155,7 @@ export class EventCopy {
 
   /**
    * Writes an op that the source does not have. It covers whole storages, each with the dtype and shape of the first
-   * tensor of `like` in the source, and it writes to the first.
+   * tensor of `like` in the source, and it writes to the first storage.
    */
   protected extraOp(
     name: string,

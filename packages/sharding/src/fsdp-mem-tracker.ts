@@ -31,9 +31,9 @@ export function hasFsdpHooks(trace: Trace): boolean {
 /**
  * Tracks the memory of one rank of a model under FSDP.
  *
- * It counts sharded and unsharded parameters and gradients, buffers of collectives, and other memory. Each of these is
- * available for now, for the peak, and for the hooks of every sharded module. It reads traces with FSDP's hooks, which
- * are either recorded or come from `simulateFsdp`.
+ * It counts sharded and unsharded parameters and gradients, buffers of collectives, and other memory. It reports each
+ * of these for the current moment, for the peak, and for the hooks of every sharded module. It reads traces with FSDP's
+ * hooks, which are either recorded or come from `simulateFsdp`.
  *
  * Source: `torch/distributed/_tools/fsdp2_mem_tracker.py`, PyTorch 2.13.
  *
@@ -93,7 +93,7 @@ export class FSDPMemTracker extends MemoryReducer<FsdpModuleState> {
     this.override(storages, Category.input);
   }
 
-  /** Does nothing, as in PyTorch's tracker, because FSDP's memory is found without it. */
+  /** Does nothing, as in PyTorch's tracker, because the tracker finds FSDP's memory without this method. */
   trackExternal(_storages?: Iterable<number>, _category?: number): void {}
 
   /** Does nothing, because only FSDP's hooks count, and they have events of their own. */

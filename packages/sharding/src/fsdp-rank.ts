@@ -74,8 +74,8 @@ export class FsdpRank {
 
   /**
    * Allocates the parameters that the backward pass of the previous step leaves unsharded. With offload, the simulated
-   * step is the first one of training. It needs at least as much device memory as later steps, because optimizer states
-   * are on the host, and it all-gathers in addition.
+   * step is the first step of training. It needs at least as much device memory as later steps: optimizer states are on
+   * the host, and the first step has additional all-gathers.
    */
   gatherFromBefore(): void {
     if (this.plan.reshardAfterBackward !== false || this.plan.cpuOffload) return;

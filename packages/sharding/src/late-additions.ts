@@ -22,7 +22,7 @@ interface OpenPass {
 }
 
 /**
- * Returns the additions of gradients that FSDP delays, by op. Each has the call for whose backward pass it waits.
+ * Returns the additions of gradients that FSDP delays, by op, each with the call whose backward pass it waits for.
  *
  * If a wrapped module shares an input with other modules, autograd adds the gradients of that input. On one device, the
  * addition runs as soon as the second gradient is computed. FSDP inserts an autograd node of its own, so the addition

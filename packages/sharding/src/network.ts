@@ -40,9 +40,9 @@ const expected =
   "per-node=8,node=450,between=50,latency=5 (devices of a node, GB/s of one device in it and between nodes, microseconds)";
 
 /**
- * Returns the milliseconds of an all-gather or a reduce-scatter as a ring, with a buffer of `bytes` in total. Each of n
- * ranks sends n − 1 times, each time 1/n of the buffer. The slowest link of the ring decides. If the ranks are on
- * several nodes, that is the link between nodes.
+ * Returns the time of a ring all-gather or reduce-scatter in milliseconds. `bytes` is the size of the whole buffer.
+ * Each of n ranks sends n − 1 times, each time 1/n of the buffer. The slowest link of the ring determines the time.
+ * If the ranks are on several nodes, it is the link between nodes.
  */
 export function ringMs(bytes: number, group: RankGroup, network: DeviceNetwork): number {
   const { ranks, stride } = group;

@@ -6,9 +6,9 @@ import type { StorageRoles } from "./storage-roles.js";
 /**
  * Returns the parameter that each storage of the optimizer belongs to.
  *
- * A trace lists states that exist when the run begins parameter by parameter. A state that an op of an update creates
- * belongs to the same parameter as the op's input with the same shape and position. States without a parameter are left
- * out.
+ * If states exist when the run begins, the trace lists them parameter by parameter. A state that an op of an update
+ * creates belongs to the same parameter as the op's input with the same shape and position. States without a parameter
+ * are left out.
  *
  * @param parameters in the order of the model
  * @returns for each storage of the optimizer, the storage of its parameter

@@ -33,8 +33,8 @@ export interface FloatIslands {
  * Returns the ops that compute in float32 under a lower dtype: PyTorch's `rms_norm` of single ops (it adds its epsilon
  * in place), and the casts of the model's code.
  *
- * A run in float32 does not show casts of the code. By default, code that normalizes by single ops is assumed to cast
- * for the normalization and for its softmax, as the code of Llama and T5 does.
+ * A run in float32 does not show casts of the code. By default, code that writes normalization as single ops is assumed
+ * to cast for the normalization and for its softmax, as the code of Llama and T5 does.
  *
  * @param told the casts of the model's code, if known
  */

@@ -279,8 +279,8 @@ function isWithin(trace: Trace, inner: ShardedUnit, outer: ShardedUnit): boolean
 }
 
 /**
- * Returns whether `inner` is in `outer`. Its name shows this. If the module is shared, it has one name and several
- * places, so its calls show it.
+ * Returns whether `inner` is inside `outer`, judged by its name. A shared module has one name and several places, so
+ * its calls are checked as well.
  */
 function isInside(trace: Trace, inner: number, outer: number): boolean {
   if (trace.modules[inner].fqn.startsWith(`${trace.modules[outer].fqn}.`)) return true;

@@ -90,8 +90,8 @@ export interface ParseShardingPlanOptions {
  * Recording:
  *
  * - `stored=DTYPE` is the dtype of shards, for a run that computes in the lower dtype itself.
- * - `own-casts=norm+softmax+loss` lists what the model's code computes in `float32` by itself. `own-casts=` means
- *   nothing.
+ * - `own-casts=norm+softmax+loss` lists what the model's code computes in `float32` by itself. `own-casts=` alone means
+ *   that it computes nothing in `float32`.
  * - `as-tracked` follows PyTorch's `FSDPMemTracker`.
  *
  * @throws RematError `SHARDING_PLAN`

@@ -324,8 +324,9 @@ export class RankSimulator {
   }
 
   /**
-   * Ends the backward passes of wrapped modules that ran after a call whose backward pass begins. The trace ends them
-   * with the gradients of all their inputs, which other modules may share, but FSDP waits only for its own module.
+   * Ends the backward passes of wrapped modules that ran after `call`, when the backward pass of `call` begins. In the
+   * trace they end when all their inputs have gradients, although other modules may share these inputs. FSDP waits only
+   * for its own module.
    */
   private endEarlier(call: CallIndex): void {
     for (const [module, later] of this.openBackward) {
@@ -384,8 +385,8 @@ export class RankSimulator {
   }
 
   /**
-   * Returns whether gradients are added to those of an earlier pass, as in the run. That is the case if FSDP keeps them
-   * unreduced and in the same dtype.
+   * Returns whether gradients are added to those of an earlier pass, as in the run. That is the case if FSDP keeps
+   * those gradients unreduced and in the same dtype.
    */
   private addsUnreduced(group: number): boolean {
     return this.plan.gradientSync === "last" && reduceDtypeOf(this.groups[group]) === undefined;

@@ -33,7 +33,7 @@ export interface GroupCommunication {
   readonly gatherMs: number;
   /** The duration of its reductions. */
   readonly reduceMs: number;
-  /** How long the ops of the model wait for them. */
+  /** The time for which ops of the model wait for this communication. */
   readonly exposedMs: number;
 }
 

@@ -5,7 +5,7 @@ import { type OwnCast, ownCastKinds } from "./own-casts.js";
 export interface MixedPrecision {
   /** The dtype of all-gathered parameters, and so of activations and gradients. */
   readonly param?: string;
-  /** The dtype in which gradients are reduced. By default the gradients' own. */
+  /** The dtype in which gradients are reduced. Default: the gradients' own dtype. */
   readonly reduce?: string;
   /**
    * The dtype to which the outputs of the wrapped modules are cast. In the plan's own policy, it applies to the outputs
@@ -24,8 +24,8 @@ export interface MixedPrecision {
 export interface GroupPolicy {
   /**
    * True if parameters are resharded after the forward pass and all-gathered again for the backward pass. A number is
-   * the number of ranks (fewer than all) over which they are sharded in between. By default all are resharded except
-   * the root's, as in `fully_shard`.
+   * the number of ranks (fewer than all) over which they are sharded in between. By default all groups except the
+   * root's are resharded, as in `fully_shard`.
    */
   readonly reshardAfterForward?: boolean | number;
   readonly mixedPrecision?: MixedPrecision;
@@ -49,7 +49,8 @@ export interface RematScope {
 }
 
 /**
- * Modules that run under non-reentrant `torch.utils.checkpoint`. For TensorFlow.js, modules that run as if they did.
+ * Modules that run under non-reentrant `torch.utils.checkpoint`. For TensorFlow.js, modules that are recomputed by the
+ * same rules.
  */
 export interface CheckpointedModules {
   /**
@@ -120,8 +121,8 @@ export interface ShardingPlan extends GroupPolicy {
    */
   readonly forwardPrefetch?: Prefetch;
   /**
-   * The groups that a group all-gathers early when its backward pass begins (`set_modules_to_backward_prefetch`). By
-   * default the one that ran before it.
+   * The groups that a group all-gathers early when its backward pass begins (`set_modules_to_backward_prefetch`).
+   * Default: the group that ran before it.
    */
   readonly backwardPrefetch?: Prefetch;
   /** The argument of `set_reshard_after_backward`. By default true. */
@@ -146,13 +147,13 @@ export interface ShardingPlan extends GroupPolicy {
   /**
    * The dtype of shards, gradients and optimizer states (`float32`), for a run that already computes in the plan's
    * lower dtype, weights included. Such a run shows the casts of the model's code, which a run in a single dtype does
-   * not. By default as recorded.
+   * not show. Default: the recorded dtype.
    */
   readonly storedDtype?: string;
   /**
-   * The casts of the model's code to float32 if its inputs are in a lower dtype. By default, code that normalizes by
-   * single ops is assumed to cast for the normalization and for its softmax, as the code of Llama and T5 does. The
-   * casts of PyTorch itself are known.
+   * The casts of the model's code to float32 if its inputs are in a lower dtype. By default, code that writes
+   * normalization as single ops is assumed to cast for the normalization and for its softmax, as the code of Llama and
+   * T5 does. The casts of PyTorch itself are known.
    */
   readonly ownCasts?: readonly OwnCast[];
   /**

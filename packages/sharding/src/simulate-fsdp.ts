@@ -41,8 +41,8 @@ export interface FsdpSimulation {
  *
  * It follows PyTorch's FSDP2 event by event: shards with padding, all-gathers and their buffers, prefetching, reduction
  * in the reduction dtype, sharded gradients and optimizer states, lower precision and offload. Modules are checkpointed
- * according to the plan, or as recorded if it does not set this. If the step was also recorded in the dtype of the plan
- * (`recordedIn`), that recording is used.
+ * according to the plan, or as recorded if the plan does not set this. If the step was also recorded in the dtype of
+ * the plan (`recordedIn`), that recording is used.
  *
  * Without such a recording some facts are unknown: casts in the model's own code (state them as `explicitCasts`), and
  * kernels that another dtype would use. An optimizer state is sharded only if it has the shape of its parameter.

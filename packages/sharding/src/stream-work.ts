@@ -1,7 +1,7 @@
 /**
  * The work of FSDP2 on the streams of a rank, without the ops of the model, in program order.
  *
- * `op` is the number of ops of the rank's trace before it. `group` is a group of the simulation, by number.
+ * `op` is the number of ops of the rank's trace before the work. `group` is a group of the simulation, by number.
  */
 export type StreamWork =
   /** A forward pass of the root begins. All-gathers wait for the computation before it. */

@@ -47,8 +47,8 @@ export function withOptimizer(trace: Trace, name: string): Trace {
 }
 
 /**
- * Returns the reason why a recorded run cannot be predicted with an optimizer of that name. Undefined does not mean
- * that it can: {@link withOptimizer} can still reject the optimizer because of the recorded updates.
+ * Returns the reason why a recorded run cannot be predicted with an optimizer of that name. Returns undefined if no
+ * reason is known. {@link withOptimizer} can still reject the optimizer because of the recorded updates.
  */
 export function refusesRecordedOptimizer(
   name: string,

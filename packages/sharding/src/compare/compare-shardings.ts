@@ -109,7 +109,7 @@ export interface CompareShardingsOptions {
   readonly memoryBytes?: number | undefined;
   /** The device of the ranks. Without it, times under a plan are left out. */
   readonly device?: DeviceSpec | undefined;
-  /** The network between ranks. By default it is that of the device. */
+  /** The network between ranks. Default: the network of `device`. */
   readonly network?: DeviceNetwork | undefined;
 }
 
@@ -184,7 +184,10 @@ export function shardingOutcome(
   return outcomeOf(name, simulateFsdp(trace, plan, runs), options);
 }
 
-/** Runs a function for one of several plans. An error about that plan gets its name as prefix. */
+/**
+ * Runs a function for one of several plans. If an error is about that plan, its message begins with the name of the
+ * plan.
+ */
 function naming<T>(name: string, run: () => T): T {
   try {
     return run();
