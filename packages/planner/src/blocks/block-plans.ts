@@ -63,7 +63,7 @@ export class BlockPlans {
   }
 
   /**
-   * Plans the segments at ever coarser grains.
+   * Plans the segments at ever coarser grains, at which consecutive segments are joined.
    *
    * @param iterations about how many changes to try in total; each grain gets as many as all coarser ones together, and
    * segments that would get too few are left out
@@ -119,7 +119,7 @@ export class BlockPlans {
     return perNode * nodes * searchesPerSegment;
   }
 
-  /** Returns a schedule of about `budgetBytes` for each planned grain. */
+  /** For each planned grain, returns a schedule with a peak of about `budgetBytes`. */
   startsFor(budgetBytes: number): Int32Array[] {
     return this.grains.map(({ segments, choices, restBytes }) => {
       const choice = choosePlans(choices, restBytes, budgetBytes);
@@ -127,7 +127,9 @@ export class BlockPlans {
     });
   }
 
-  /** Returns the memory used apart from a segment's own while its passes run, with everything in the plain order. */
+  /**
+   * Returns the memory that the rest of the step uses while a segment's passes run, with everything in the plain order.
+   */
   private beside({ graph, rest, nodeOf }: SegmentGraph): Pick<SegmentChoice, "besideForward" | "besideBackward"> {
     const { heldBytes: own } = holdSequence(
       graph,

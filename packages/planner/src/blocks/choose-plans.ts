@@ -1,6 +1,8 @@
 import type { SegmentPlan } from "./segment-plans.js";
 
-/** A segment within the step: its plans, and the memory used by the rest of the step while it runs. @internal */
+/**
+ * A segment within the step: its plans, and the memory used by the rest of the step while the segment runs. @internal
+ */
 export interface SegmentChoice {
   readonly plans: readonly SegmentPlan[];
   /**
@@ -23,7 +25,7 @@ const mostStates = 500;
  * budget, the choice comes close to it. Uses dynamic programming over the segments, which is exact except for the limit
  * on partial choices.
  *
- * @param restBytes the memory used between the last segment's passes with all first plans
+ * @param restBytes the memory used between the last segment's passes if every segment follows its first plan
  * @internal
  */
 export function choosePlans(segments: readonly SegmentChoice[], restBytes: number, budgetBytes: number): number[] {

@@ -17,9 +17,9 @@ const fewestNodes = 6;
 const longLife = 1 / 8;
 
 /**
- * Cuts a training step at places where few values besides one pass from one part of the forward pass to the next:
- * between residual blocks, layers or stages. The backward pass goes through the same parts in reverse. Empty for a
- * graph without such a structure. @internal
+ * Cuts the forward pass of a training step where one value and only few others pass from one part to the next: between
+ * residual blocks, layers or stages. The backward pass goes through the same parts in reverse. Returns no segments for
+ * a graph without such a structure. @internal
  */
 export function forwardSegments(graph: PlanningGraph): Segment[] {
   const { nodeCount, recomputable, outputs } = graph;

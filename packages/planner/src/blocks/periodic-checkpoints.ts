@@ -14,10 +14,10 @@ interface Tried {
 /**
  * Creates a schedule that divides the nodes before the peak into stretches of equal length. It keeps only values that
  * pass from one stretch to the next, and recomputes each stretch when it is first read after the peak (Chen et al.
- * 2016, "Training deep nets with sublinear memory cost"). It tries several lengths and recomputes as little of the pass
- * as possible. The result is the cheapest schedule within the budget, or the one with the smallest peak. It takes only
- * a few passes over the graph, so that there is an answer for large graphs before a search makes progress. Returns
- * undefined if it does not reduce the peak.
+ * 2016, "Training deep nets with sublinear memory cost"). It tries several lengths and recomputes as little of the
+ * forward pass as possible. The result is the cheapest schedule within the budget, or the one with the smallest peak.
+ * It takes only a few passes over the graph, so that there is an answer for large graphs before a search makes
+ * progress. Returns undefined if it does not reduce the peak.
  *
  * @param deadline the time (of `performance.now()`) after which only the first length is tried
  */

@@ -76,7 +76,8 @@ export function segmentGraph(graph: PlanningGraph, segment: Segment, lastUse: In
 }
 
 /**
- * Returns whether plans for one segment can be used for the other. With `sizes`, they must also be equally good there.
+ * Returns whether plans for one segment can be used for the other. With `sizes`, the plans must also be equally good
+ * for the other segment.
  * @internal
  */
 export function isAlike(a: SegmentGraph, b: SegmentGraph, what: "shape" | "sizes"): boolean {

@@ -48,7 +48,10 @@ export interface CheckpointingAnswer {
   readonly infeasible: BindingOp | undefined;
   /** Plans by decreasing budget. Their peaks decrease, and their overheads never decrease. Only with `paretoPoints`. */
   readonly front: readonly CheckpointingPoint[];
-  /** The smallest peaks found with no slowdown, at most 5%, and at most 20% more time. Only with `paretoPoints`. */
+  /**
+   * The smallest peaks found with no slowdown, with at most 5% more time, and with at most 20% more time. Only with
+   * `paretoPoints`.
+   */
   readonly recommended:
     | {
         readonly noCost: CheckpointingPoint;

@@ -37,7 +37,10 @@ export interface ScheduleAnswer {
    * Schedules by decreasing budget. Their peaks decrease, and their overheads never decrease. Only with `paretoPoints`.
    */
   readonly front: readonly BudgetedSchedule[];
-  /** The smallest peaks found with no added cost, at most 5%, and at most 20% more. Only with `paretoPoints`. */
+  /**
+   * The smallest peaks found with no added cost, with at most 5% more cost, and with at most 20% more cost. Only with
+   * `paretoPoints`.
+   */
   readonly recommended:
     | {
         readonly noCost: BudgetedSchedule;

@@ -25,8 +25,8 @@ interface FrontSearch {
   readonly budgetBytes: number;
   readonly weight: number;
   /**
-   * The schedules that the search starts from. By default known schedules, with `blocks` also schedules built from
-   * blocks, with `plain` only the plain order.
+   * The schedules that the search starts from. By default, it starts from known schedules. `blocks` adds schedules
+   * built from blocks. `plain` uses only the plain order.
    */
   readonly begin?: "blocks" | "plain";
   readonly hasBound?: boolean;
@@ -103,8 +103,8 @@ export class ScheduleFront {
   }
 
   /**
-   * Adds schedules found without offloading. With offloading they cost no more, but bounds proven without it no longer
-   * hold.
+   * Adds schedules found without offloading. With offloading they cost no more, but bounds that were proven without
+   * offloading no longer hold.
    */
   learnFrom({ found }: ScheduleFront): void {
     for (const { plain, ...schedule } of found)

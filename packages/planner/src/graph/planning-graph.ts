@@ -3,7 +3,7 @@ import { RematError, type Rows, transposeRows } from "@remat/trace";
 
 /** The graph that schedules are planned for: a sequence graph with the cost of each node. */
 export interface PlanningGraph extends SequenceGraph {
-  /** Cost of running each node once: milliseconds for a trace, the unit of the file for a graph file. */
+  /** Cost of running each node once, in milliseconds for a trace and in the unit of the file for a graph file. */
   readonly cost: Float64Array;
   /** 0 for a node that must run exactly once: its values cannot be recomputed. */
   readonly recomputable: Uint8Array;

@@ -14,8 +14,8 @@ const rounding = 1e-12;
  * - `"dp"`, dynamic programming: the optimum, up to 2^-36 of the total runtime. Sizes need not be whole numbers. On
  *   contrived hard instances it stops at a limit of states, and `gap` bounds the distance from the optimum.
  * - `"ilp"`: the optimum by HiGHS, which is loaded when first used.
- * - `"greedy"`: by descending runtime per memory, or the single best item. The result is at least half of the optimum,
- *   and usually within one percent of it.
+ * - `"greedy"`: saves items by descending runtime per memory, or only the single best item. The result is at least half
+ *   of the optimum, and usually within one percent of it.
  *
  * The saved items never exceed the budget. Sums of whole-number sizes are exact, and other sums are exact up to 2^-52
  * of the sum per item. (PyTorch rounds sizes to 1/10000 and can exceed the budget.) Items without memory are saved.

@@ -10,7 +10,7 @@ export type MethodOption = "maxOverhead" | "pareto" | "order" | "modules" | "sha
 /** A method for making plans. Each file in this folder exports one, and `plan-methods.ts` lists them. */
 export interface PlanMethod {
   readonly name: string;
-  /** Other names for it. */
+  /** Other names for the method. */
   readonly aliases?: readonly string[];
   /** The method's purpose in one line, for the help text. */
   readonly purpose: string;

@@ -36,9 +36,9 @@ export interface ModuleTreePlan {
 /**
  * Chooses which modules of a tree to checkpoint, and the share of activations that each frees, so that memory stays
  * within a budget and recomputation takes the least time. Modules without children are not checkpointed. A checkpointed
- * module is neither inside another one nor around an FSDP unit. HiGHS finds the optimum, unless `gap` allows less. The
- * peak is an upper bound, as in PyTorch. The memory at each module is the memory when its forward pass ends, plus the
- * gradients of its backward pass, minus the memory freed before.
+ * module is neither inside another checkpointed module nor around an FSDP unit. HiGHS finds the optimum, unless `gap`
+ * allows less. The peak is an upper bound, as in PyTorch. The memory at each module is the memory when its forward pass
+ * ends, plus the gradients of its backward pass, minus the memory freed before.
  *
  * Source: `sac_milp` of `torch/distributed/_tools/sac_ilp.py`, where the solver stops within 5% of the optimum.
  *

@@ -24,7 +24,7 @@ export interface CheckpointedPolicy {
 export interface PlanOfCheckpointsOptions {
   /** The budget that the policies were made for. */
   readonly budgetBytes: number;
-  /** The method that made them, for the plan's origin. */
+  /** The method that made the policies, for the plan's origin. */
   readonly method: string;
 }
 
@@ -159,8 +159,8 @@ function checkpointSequence(
   return Int32Array.from(sequence);
 
   /**
-   * Returns the first op of the call's own backward pass that reads any of the results. Results with readers outside
-   * the call stay alive for these.
+   * Returns the first op of the call's own backward pass that reads any of the results. If a result has readers outside
+   * the call, it stays alive for these readers.
    */
   function triggerOf(nodes: readonly number[], call: CallIndex): number {
     let trigger = nodeCount;

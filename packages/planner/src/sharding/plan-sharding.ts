@@ -42,7 +42,7 @@ export interface PlanShardingOptions {
    * longer.
    */
   readonly timeMs?: number | undefined;
-  /** As in `planTorchCheckpoints`. */
+  /** Number of rounds without improvement before a search for checkpointing policies ends. Default: 40. */
   readonly rounds?: number;
   /** Seed of the search. */
   readonly seed?: number;

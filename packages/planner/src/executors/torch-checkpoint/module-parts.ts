@@ -16,9 +16,9 @@ const leastShare = 0.04;
 const mostModules = 8;
 
 /**
- * Returns the ways to cut modules into parts, each with all parts of similar modules. The parts save about equally many
- * bytes, and cuts are at places where few bytes pass from one part to the next. With parts, functions called by a
- * single `forward`, and consecutive modules, can also be checkpointing units.
+ * Returns ways to cut modules into parts. Each way contains the parts of all similar modules. The parts of a module
+ * save about equally many bytes, and only few bytes pass from one part to the next. A part can be a function that
+ * `forward` calls, or several consecutive modules.
  *
  * @param alike lists of modules that run the same ops
  * @internal

@@ -187,7 +187,8 @@ function goDown(
 }
 
 /**
- * Returns the fastest policy within a budget. Without a budget, returns the policy with the least memory for a time.
+ * Returns the fastest policy within a budget. Without a budget, returns the policy with the least memory whose added
+ * time is within the limit.
  */
 function bestOf(
   search: PolicySearch,

@@ -57,9 +57,9 @@ export interface TorchCompileAnswer {
 }
 
 /**
- * Plans a compiled model: chooses `torch._functorch.config.activation_memory_budget`, by which the partitioner decides
- * what to save for the backward pass. No other setting is chosen. The memory of the step under each recorded value
- * follows from its graphs. Its time follows from the roofline model of a device.
+ * Plans a compiled model: chooses the value of `torch._functorch.config.activation_memory_budget`. The partitioner uses
+ * this value to decide what to save for the backward pass. No other setting is chosen. The memory of the step under
+ * each recorded value follows from its graphs. Its time follows from the roofline model of a device.
  *
  * @throws RematError `COMPILED_BUDGETS` if fewer than two budgets were recorded, `COMPILED_BACKWARD` if there is no
  * backward graph, and `GRAPH_NODE` or `GRAPH_STORAGE` for damaged graphs
