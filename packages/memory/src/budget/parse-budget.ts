@@ -19,8 +19,8 @@ const written = /^(\d+(?:\.\d*)?|\.\d+)(?:e(\d+))?\s*(%|[kmgt]?i?b)?$/i;
  * Parses a budget into bytes, or into a fraction of the peak without a plan. All budgets are parsed here, including
  * those of the command line.
  *
- * @throws RematError `BUDGET` if the budget is neither, is above 100%, or is a number without a unit that could mean
- * bytes or percent
+ * @throws RematError `BUDGET` if the budget is neither a size nor a share, is above 100%, or is a number without a unit
+ * that could mean bytes or percent
  * @example
  * parseBudget("1.5GB"); // { bytes: 1500000000 }
  * parseBudget("60%"); // { fraction: 0.6 }

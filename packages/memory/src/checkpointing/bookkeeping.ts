@@ -14,8 +14,8 @@ const typicalTimes: CheckpointingTimes = {
 };
 
 /**
- * Returns the checkpointing overhead of a step in addition to recomputation. It was measured on the machine that timed
- * the ops. If not, returns typical values. @internal
+ * Returns the checkpointing overhead of a step in addition to recomputation, as measured on the machine that timed the
+ * ops. If it was not measured, returns typical values. @internal
  */
 export function bookkeepingOf({ header }: Trace): CheckpointingTimes {
   return header.checkpointingMs ?? typicalTimes;

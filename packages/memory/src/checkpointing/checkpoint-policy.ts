@@ -9,9 +9,9 @@ export interface CheckpointedUnit {
   readonly saved: readonly number[];
   /**
    * Restricts checkpointing to a part of each call, given as positions among its forward ops: the first, and one past
-   * the last. `remat.apply` runs those of these ops again that are needed. No module around or inside a part is
-   * checkpointed. The ops at `kept` never run again, because they have effects or read a storage that is overwritten
-   * later. Their results are kept alive.
+   * the last. `remat.apply` runs the ops of the part again that the backward pass needs. No module around or inside a
+   * part is checkpointed. The ops at `kept` never run again, because they have effects or read a storage that is
+   * overwritten later. Their results are kept alive.
    */
   readonly ops?: readonly [begin: number, end: number, kept?: readonly number[]];
 }

@@ -5,7 +5,7 @@ import { makerOfStorage } from "../held/maker-of-storage.js";
 
 /** Live memory allocated by ops of one name at one line of the program. */
 export interface HeldByLine {
-  /** As `file:line:column`. Undefined if the line is unknown, and for memory allocated before the step. */
+  /** The line, as `file:line:column`. Undefined if it is unknown, and for memory allocated before the step. */
   readonly line: string | undefined;
   /** The kernel, or undefined for memory that no op of the step has allocated. */
   readonly op: string | undefined;
@@ -24,13 +24,13 @@ export interface FailureAccount {
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
   /** Memory in use by line, largest first. */
   readonly lines: readonly HeldByLine[];
-  /** The part that was allocated before the step's first op: weights, optimizer state and data. */
+  /** The part of the memory in use that was allocated before the step's first op: weights, optimizer state and data. */
   readonly restingBytes: number;
   /** The highest memory in use until the failure. At least this much memory is available. */
   readonly roomBytes: number;
   /**
-   * A lower bound on the memory for these ops: the resting memory, plus the inputs and outputs of the op that has the
-   * most of them, or plus the failed request.
+   * A lower bound on the memory that the step needs: the resting memory, plus either the inputs and outputs of the
+   * largest op or the failed request.
    */
   readonly leastBytes: number;
   /**

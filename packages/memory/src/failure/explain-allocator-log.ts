@@ -41,7 +41,7 @@ const granularity = { bfc: 256, cuda: 512 } as const;
  *
  * @param text the log
  * @param name the name of the log, for errors
- * @throws RematError `ALLOCATOR_LOG` if the text is no such log, or contains a size that no allocator can have
+ * @throws RematError `ALLOCATOR_LOG` if the text is not such a log, or contains a size that no allocator can have
  * @example
  * readAllocatorLog(readFileSync("oom.log", "utf8")).askedBytes;
  */

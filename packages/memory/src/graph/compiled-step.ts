@@ -65,9 +65,9 @@ export function busiestDevice(storages: CompiledRecord["storages"]): string {
  *
  * Within a graph the rules of `buildMemoryProfile` and `getFwdBwdInteractions` apply. Arguments from the caller are
  * live all the time. Results of the model and gradients of weights are live to the end of the step. Values passed
- * between graphs are live until their last reader. So are gradients of outputs, except the gradient of the loss. For
- * one forward and one backward graph, the peak is that of `getPeakMemory`, with one exception: weights also count in a
- * backward pass that does not read them.
+ * between graphs are live until their last reader. Gradients of outputs are also live until their last reader, except
+ * the gradient of the loss. For one forward and one backward graph, the peak is that of `getPeakMemory`, with one
+ * exception: weights also count in a backward pass that does not read them.
  *
  * @throws RematError `GRAPH_NODE`, `GRAPH_STORAGE`
  * @example

@@ -25,9 +25,9 @@ export interface TraceGraph extends Graph {
 }
 
 /**
- * Returns the graph of a trace, with *needed* lifetimes (trace rule T3): from the op that allocates a storage to the op
- * that reads it last, instead of to the moment when the engine frees it. Sizes are as allocated, rounded up to the
- * device's unit. A storage that is resized counts with its largest size.
+ * Returns the graph of a trace, with *needed* lifetimes (rule T3 of `ARCHITECTURE.md`): from the op that allocates a
+ * storage to the op that reads it last, instead of to the moment when the engine frees it. Sizes are as allocated,
+ * rounded up to the device's unit. A storage that is resized counts with its largest size.
  *
  * Storages that exist before the first op are placeholders and stay alive. Other storages that no op makes (constants
  * filled by JavaScript) are nodes without inputs at the point where they appear. Storages that an op allocates and

@@ -103,8 +103,8 @@ export class GrowthAccumulator {
   private readonly clocks = new Map<string, Clock>();
 
   /**
-   * @param kinds the kinds of periods, lowest first. A phase with periods of a lower kind may only prepare for a higher
-   * kind: the program loads data, computes features, and then trains the model. Objects left by such a phase are no
+   * @param kinds the kinds of periods, lowest first. A program often runs periods of a lower kind to prepare for a
+   * higher kind: it computes features, for example, and then trains the model. Objects left by such a phase are no
    * longer judged once a higher kind runs. Kinds that are not listed are higher than all others.
    */
   constructor(kinds: readonly string[] = []) {

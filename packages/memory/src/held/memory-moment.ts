@@ -55,8 +55,8 @@ export interface HeldStorage {
   /** Name of the innermost module that has the storage among its weights, or undefined if no module has it. */
   readonly owner: string | undefined;
   /**
-   * The number of storages, for the scratch memory of the running op, which is shown as one row. `storage` is then the
-   * largest of them.
+   * The number of storages in the scratch memory of the running op, which is shown as one row. `storage` is the largest
+   * of them. Left out for other rows.
    */
   readonly scratchPieces?: number;
 }

@@ -94,9 +94,9 @@ export interface CheckpointedRegion {
 
 /**
  * Returns the memory that each checkpointed region allocated and that is still alive when the region is over, with the
- * reasons. Regions are in order. They are functions under `torch.utils.checkpoint`, and manually checkpointed blocks of
- * TensorFlow.js programs. A region nested in a recomputed one is described by its first run. Empty for a trace without
- * regions.
+ * reasons. Regions are in the order in which they run. They are functions under `torch.utils.checkpoint`, and manually
+ * checkpointed blocks of TensorFlow.js programs. A region nested in a recomputed one is described by its first run.
+ * Empty for a trace without regions.
  *
  * @throws RematError `TRACE_EVENT_ORDER`
  * @example
@@ -254,8 +254,8 @@ function readerAt({ ops }: Trace, op: OpIndex): number | undefined {
 }
 
 /**
- * Returns the module whose call spans the whole region. Otherwise the region may be the forward pass of the module in
- * which it runs, so that one is returned.
+ * Returns the module whose call spans the whole region. If there is none, returns the module in which the region runs,
+ * because the region may be the forward pass of that module.
  */
 function moduleOfRegion(trace: Trace, modules: readonly number[], begin: number): string | undefined {
   const { moduleEvents } = trace;

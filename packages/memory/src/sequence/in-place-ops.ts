@@ -35,7 +35,8 @@ export function inPlaceOps(
   const finishedBy = new Map<number, number[]>();
   const others = new Map<number, number[]>();
   /**
-   * Ops that overwrite inputs of earlier ops, which would read different values if they ran again, in ascending order.
+   * Ops that overwrite inputs of earlier ops, in ascending order. If the earlier ops ran again, they would read
+   * different values.
    */
   const barriers: number[] = [];
   for (let n = 0; n < graph.nodeCount; n++) {

@@ -52,9 +52,9 @@ export interface TraceSequenceGraph extends SequenceGraph {
 /**
  * Returns the sequence graph of a trace of one training step. It is used to compute the memory in use while ops run,
  * some of them several times. A node is an op, and a value is a storage that it allocates, with the needed lifetime
- * (trace rule T3). A view reads its storage and never needs recomputation. Storages filled by JavaScript are nodes that
- * cannot be recomputed. By default, only pure forward ops can be recomputed. An op that creates a result cannot (trace
- * rule T8), because the result may have become a variable.
+ * (rule T3 of `ARCHITECTURE.md`). A view reads its storage and never needs recomputation. Storages filled by JavaScript
+ * are nodes that cannot be recomputed. By default, only pure forward ops can be recomputed. An op that creates a result
+ * cannot be recomputed (rule T8), because the result may have become a variable.
  *
  * The memory in use is that of an executor that follows a plan inside `engine.gradients`. Outputs of ops inside it are
  * freed when they are no longer needed. All other storages are freed when the engine frees them. The scratch memory of

@@ -6,7 +6,7 @@ import { unrecomputedPeakBytes } from "./unrecomputed-peak.js";
 
 /** Facts about a step that its trace alone does not contain. */
 export interface StepContext {
-  /** The step in the form that plans are made for. By default the step as it was recorded. */
+  /** The trace of the step that plans are made for. Default: the recorded trace. */
   readonly planned?: Trace | undefined;
   /**
    * Peak memory with early release, in bytes (`predictReleasedPeak` of `@remat/checkpoint`). By default unknown, since
@@ -27,7 +27,7 @@ export interface StepContext {
  */
 export class StepFacts {
   readonly trace: Trace;
-  /** The step in the form that plans are made for. */
+  /** The trace of the step that plans are made for. */
   readonly planned: Trace;
   /** Peak memory with early release, in bytes, if known. */
   readonly earlyReleasePeakBytes: number | undefined;
