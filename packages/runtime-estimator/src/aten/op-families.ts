@@ -20,7 +20,7 @@ export const cudaAttention: readonly string[] = ["flash", "efficient", "cudnn"].
 /** Packet of attention on a CPU. */
 const cpuAttention = "_scaled_dot_product_flash_attention_for_cpu";
 
-/** Packets that JAX's policies call dots: matrix products, convolutions and attention. */
+/** Packets that JAX's policies call `dots`: matrix products, convolutions and attention. */
 export const dotProducts: readonly string[] = [
   ...unbatchedProducts,
   "bmm",

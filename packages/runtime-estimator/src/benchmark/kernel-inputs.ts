@@ -62,8 +62,8 @@ const needsRealData: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns names for the `count` inputs of a call of `kernel`, or `list` if it takes a plain list. It assumes that the
- * optional inputs that the `activation` of a fused kernel needs are present.
+ * Returns names for the `count` inputs of a call of `kernel`, or `list` if it takes a plain list. If the `activation`
+ * of a fused kernel needs optional inputs, they are assumed to be present.
  *
  * @throws CannotRun
  *

@@ -6,7 +6,7 @@ import { type PriceStepOptions, priceStep } from "./price-step.js";
 
 /** Options of `tracePricedStep`. */
 export interface PricedStepOptions extends TraceStepOptions, Pick<PriceStepOptions, "device"> {
-  /** True to run the step on the current backend. Default: false, in fake mode without data. */
+  /** True to run the step on the current backend. Default: false. The step then runs in fake mode, without data. */
   readonly isReal?: boolean;
   /** Called during a benchmark of ops. */
   readonly onTimed?: (progress: BenchmarkProgress) => void;
