@@ -15,7 +15,7 @@ export interface FitRequest {
    * By default 0.
    */
   readonly reserveBytes?: number | undefined;
-  /** The batches to consider. By default 1 to 512. For recorded runs that cannot be scaled, their own batch. */
+  /** The batches to consider. By default 1 to 512, or the batch of recorded runs that cannot be scaled. */
   readonly batches?: readonly number[] | undefined;
   /** The optimizers to consider. By default only the model's own optimizer, or the recorded one. */
   readonly optimizers?: readonly string[] | undefined;
@@ -26,13 +26,13 @@ export interface FitRequest {
   /** The numbers of devices over which to shard. By default one device. */
   readonly ranks?: readonly number[] | undefined;
   /**
-   * For several ranks, the lists of wrapped modules to consider. An undefined entry is the usual wrapping of FSDP. By
-   * default, only that is considered.
+   * For several ranks, the lists of wrapped modules to consider. An undefined entry stands for the usual wrapping of
+   * FSDP, which is the only one that is considered by default.
    */
   readonly wraps?: readonly (readonly string[] | undefined)[] | undefined;
   /** The network between devices. By default that of each device. */
   readonly network?: DeviceNetwork | undefined;
-  /** The samples of a step over all ranks and micro-batches. By default as many as one pass of all ranks. */
+  /** The samples of a step over all ranks and micro-batches. By default the samples of one pass on all ranks. */
   readonly globalBatch?: number | undefined;
   /** The maximum additional time for recomputation or transfers, as a fraction of the step. By default 0.3. */
   readonly maxOverhead?: number | undefined;
@@ -148,8 +148,8 @@ export const usualIterations = 5000;
 const morePlans = 8;
 
 /**
- * The factors on the number of changes, one after the other. For a step of thousands of ops, the last one takes a few
- * seconds.
+ * The factors by which the number of changes is multiplied, one after the other. For a step of thousands of ops, the
+ * last one takes a few seconds.
  */
 const efforts: readonly number[] = [4, 16, 64];
 

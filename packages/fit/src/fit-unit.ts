@@ -39,15 +39,15 @@ export interface FitConfiguration {
  */
 export interface FitUnit {
   readonly configuration: FitConfiguration;
-  /** The device of the configuration. */
+  /** The specification of the device that the configuration names. */
   readonly spec: DeviceSpec;
   /** The network between devices, if the device spec has none or another network is given. */
   readonly network?: DeviceNetwork;
-  /** The memory for a step. */
+  /** The memory that a step may use, in bytes. */
   readonly memoryBytes: number;
   /** The batches to consider, smallest first, each per rank and per pass. */
   readonly batches: readonly number[];
-  /** The samples of a step over all ranks and micro-batches. By default as many as one pass of all ranks. */
+  /** The samples of a step over all ranks and micro-batches. By default the samples of one pass on all ranks. */
   readonly globalBatch?: number;
   /**
    * True if the times that were measured with a recorded run are kept. This requires one run and one device, because
@@ -59,11 +59,14 @@ export interface FitUnit {
   readonly objective: FitObjective;
   /** The number of changes that a search for a plan tries. */
   readonly iterations: number;
-  /** The seed of the search. With the number of changes it makes plans reproducible. */
+  /** The seed of the search. Together with the number of changes, it makes plans reproducible. */
   readonly seed: number;
   /** The number of plans to search for, in addition to the plans that find the largest batch. */
   readonly morePlans: number;
-  /** Factors on the number of changes, one after the other, for batches beyond the largest one with a plan. */
+  /**
+   * Factors by which the number of changes is multiplied, one after the other, for batches larger than the largest one
+   * with a plan.
+   */
   readonly efforts: readonly number[];
 }
 
@@ -90,7 +93,7 @@ export interface FitStep {
    * The optimality gap of a plan: an upper bound on how much cheaper another plan could be, as a fraction of the step.
    */
   readonly gap?: number;
-  /** The factor on the unit's number of changes with which the plan was found. By default 1. */
+  /** The factor by which the unit's number of changes was multiplied to find the plan. Default: 1. */
   readonly effort?: number;
   /** The sharding plan of a rank. */
   readonly sharding?: ShardingPlan;
@@ -130,8 +133,8 @@ export interface NotFitting {
   /** True if it is proven that no step with this batch fits, false if no plan was found. */
   readonly isProven: boolean;
   /**
-   * Batches, larger than all that fit, for which neither a plan nor a proof against one was found. Left out if there
-   * are none.
+   * Batches for which neither a plan nor a proof against one was found. They are larger than all batches that fit. Left
+   * out if there are none.
    */
   readonly unproven?: BatchRange;
 }

@@ -11,8 +11,8 @@ export interface RecordedRun {
 }
 
 /**
- * Returns the step of recorded runs at any batch. One run has its own batch only. Runs at two or three batches are
- * scaled to any batch, as in `extrapolateRuns`. An optimizer is applied as in `withOptimizer`.
+ * Returns the step of recorded runs at any batch. A single run is available only at its own batch. Runs at two or three
+ * batches are scaled to any batch, as in `extrapolateRuns`. An optimizer is applied as in `withOptimizer`.
  *
  * @param sizes the batches of the runs. Default: the first size of the first tensor that differs between them
  * @throws RematError the errors of `extrapolateRuns` and `withOptimizer`; `FIT_BATCH` for a batch that a single run

@@ -5,7 +5,7 @@ import type { FitAnswer, FitUnit } from "../fit-unit.js";
 import { connectFleet } from "./connect-fleet.js";
 import { type FleetUnit, queueName, readFleetUnit, writeFailure } from "./fleet-unit.js";
 
-/** Answers units for certain files, one at a time. `UnitThread` is one. */
+/** Answers units for certain files, one at a time. `UnitThread` implements this interface. */
 export interface UnitAnswerer {
   /** Returns the answer to a unit, or undefined if the answerer was stopped before. */
   answer(unit: FitUnit): Promise<FitAnswer | undefined>;

@@ -56,8 +56,8 @@ export function valueOf(configuration: FitConfiguration, dimension: FitDimension
 }
 
 /**
- * Returns a summary without the configurations that have one of some values. The best row and the front are those of
- * the remaining rows.
+ * Returns a summary without the configurations that have one of the values in `pruned`. The best row and the front are
+ * those of the remaining rows.
  *
  * @example
  * pruneFit(summary, [{ dimension: "device", value: "a100" }]).best;

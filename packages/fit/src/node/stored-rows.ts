@@ -4,7 +4,7 @@ import type { FitSummary } from "../summarize-fit.js";
 
 /** The time and label that identify a search in a store. */
 export interface StoredSearch {
-  /** The time at which it ended, in ISO 8601. */
+  /** The time at which the search ended, in ISO 8601. */
   readonly at: string;
   /** A name for this search, such as a commit. By default empty. */
   readonly label?: string | undefined;

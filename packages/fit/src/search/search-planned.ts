@@ -151,9 +151,9 @@ function rateOf(unit: FitUnit, step: Pick<FitStep, "batch" | "stepMs">): number 
 }
 
 /**
- * Returns the middle between the largest batch whose plan takes no extra time, and the next batch whose plan does or
- * that does not fit. Returns undefined if no batch is between them. The best batch is usually there: with larger
- * batches, the time per sample hardly falls, while the time of a plan rises.
+ * Returns the middle between the largest batch whose plan takes no extra time, and the next batch, whose plan takes
+ * extra time or which does not fit. Returns undefined if no batch is between them. The best batch is usually there:
+ * with larger batches, the time per sample hardly falls, while the time of a plan rises.
  */
 function largestAtNoCost(fitting: ReadonlyMap<number, FitStep>, overAt: number): number | undefined {
   const isFree = (index: number): boolean => fitting.get(index)!.overhead === 0;

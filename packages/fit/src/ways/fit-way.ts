@@ -14,8 +14,8 @@ export interface FitWay {
   /** Returns the reason why the strategy does not apply to these steps, or undefined if it does. */
   refuses(unit: FitUnit, steps: StepsToFit): string | undefined;
   /**
-   * Returns a step, with the unit's number of changes multiplied by `effort`. A planned strategy returns the best plan
-   * found within the unit's memory. If there is none, it returns the step with the smallest peak found.
+   * Returns a step. A search for its plan tries the unit's number of changes times `effort`. A planned strategy returns
+   * the best plan found within the unit's memory. If there is none, it returns the step with the smallest peak found.
    */
   stepWith(unit: FitUnit, steps: StepsToFit, batch: number, effort: number): Promise<FitStep>;
   /** For a planned strategy, returns lower bounds on all plans. */

@@ -13,8 +13,8 @@ export interface PassesTaken extends Pick<HeldPeak, "peakBytes" | "bytesByCatego
 }
 
 /**
- * Returns the memory and time of a step with the unit's number of passes, each with the batch of `trace`, a step of one
- * pass with times. Every pass after the first has the same peak, and takes as long as the second.
+ * Returns the memory and time of a step with the unit's number of passes. `trace` is a step of one pass, with times,
+ * and every pass has the same batch. Every pass after the first has the same peak, and takes as long as the second.
  */
 export function takePasses(unit: FitUnit, trace: Trace, batch: number): PassesTaken {
   const passes = microBatchesOf(unit, batch) ?? 1;
