@@ -17,7 +17,7 @@ export const OpMark = {
   skipped: 64,
 } as const;
 
-/** Ops in columns. Row i of each column belongs together. Bytes and ms. */
+/** Ops in columns. Row i of every column is about the same op. Sizes are in bytes, times in ms. */
 export interface OpTableView {
   readonly title: string;
   /** Number of rows. */

@@ -2,9 +2,9 @@ import type { SACStats } from "@remat/sac-core";
 import type { Trace } from "@remat/trace";
 
 /**
- * Returns the positions of those ops of a module with results that autograd saves and no earlier op in the list has. A
- * storage that is written in place counts once, even if several ops have it as their result. PyTorch counts it for each
- * op.
+ * Returns the positions of the ops of a module whose results autograd saves, without ops whose results earlier ops in
+ * the list also have. A storage that is written in place therefore counts once, even if several ops have it as their
+ * result. PyTorch counts it for each op.
  */
 export function savedOnce(trace: Trace, { ops, memoryBytes, savedAutogradOps }: SACStats): number[] {
   const isMet = new Set<number>();

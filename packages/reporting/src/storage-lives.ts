@@ -5,9 +5,9 @@ import { type CategoryName, categoryNames, type OpIndex, type StorageIndex, type
 export interface StorageLife {
   /** Index of the storage in the trace. */
   readonly storage: number;
-  /** As allocated. */
+  /** Size in bytes, as allocated. */
   readonly bytes: number;
-  /** At allocation. It may change later. */
+  /** Category at the allocation. It may change later. */
   readonly category: CategoryName;
   /** The op that allocates it, or the op after the JavaScript code that allocates it. */
   readonly bornAt: number;

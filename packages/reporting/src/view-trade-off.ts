@@ -19,7 +19,7 @@ export interface TradeOffView {
   readonly runtimeMs: number;
   readonly points: readonly TradeOffPoint[];
   /**
-   * The points, moved to the memory of their left neighbours. The pieces are fitted to these points. They are the
+   * The points, each with the memory of its left neighbour. The pieces are fitted to these points, which are the
    * corners of the steps.
    */
   readonly shifted: readonly TradeOffPoint[];

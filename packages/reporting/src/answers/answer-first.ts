@@ -35,7 +35,7 @@ export interface AnswerFirstOptions {
   readonly tree: HeldTree | undefined;
   /** Memory at the peak that is no longer needed, or undefined if the trace does not record when storages are freed. */
   readonly idle: IdleMemory | undefined;
-  /** Plans that were found, by how much extra time they may take. */
+  /** Plans that were found, by the extra time that each may take. */
   readonly plans?: readonly RecommendedPlan[] | undefined;
   /** Unit of all sizes. By default a suitable unit for each size. */
   readonly units?: SizeUnit;

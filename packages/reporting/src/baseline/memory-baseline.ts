@@ -6,9 +6,9 @@ export interface BaselineStep {
   /** Identifies the step: its model, how it was recorded, the device and the units. */
   readonly step: string;
   readonly peakBytes: number;
-  /** At the peak. */
+  /** Bytes at the peak, by category. */
   readonly bytesByCategory: Readonly<Record<string, number>>;
-  /** At the peak, by fully qualified name. Nested modules are included. */
+  /** Bytes at the peak, by fully qualified name of the module. Nested modules are included. */
   readonly bytesByModule: Readonly<Record<string, number>>;
 }
 

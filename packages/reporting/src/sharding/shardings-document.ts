@@ -116,7 +116,10 @@ export function shardingsDocument(
   };
 }
 
-/** Returns the assumptions about plans, each once. If an assumption does not apply to all plans, it has their names. */
+/**
+ * Returns the assumptions about plans, each once. If an assumption does not apply to all plans, it is shown with the
+ * names of the plans to which it applies.
+ */
 function notesOf(outcomes: readonly ShardingOutcome[]): readonly DocumentPart[] {
   const plans = outcomes.filter(({ plan }) => plan !== undefined);
   const notes = new Set(plans.flatMap(({ assumptions }) => assumptions));

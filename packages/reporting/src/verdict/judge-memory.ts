@@ -21,7 +21,7 @@ export interface VerdictOptions {
   /** The device that the step is meant for. */
   readonly device: DeviceToFit;
   readonly outcome?: Outcome | undefined;
-  /** The step with its manual checkpointing, if it is judged without that. */
+  /** The step with its manual checkpointing, if the verdict is on the step without it. */
   readonly given?: GivenStep | undefined;
   /** Unit of all sizes in words. By default a suitable unit for each size. */
   readonly units?: SizeUnit | undefined;

@@ -30,10 +30,9 @@ export interface FittingBatch {
 
 /** The lowest peak that a plan of a step can reach. Bytes as allocated. */
 export interface LeastHeld {
-  /** On one device. */
+  /** Bytes on one device. */
   readonly bytes: number;
-  /**
-   * On each of `worldSize` ranks, with weights sharded by FSDP at the usual blocks. Left out if they cannot be sharded.
+  /** Bytes on each of `worldSize` ranks, with weights sharded by FSDP at the usual blocks. Left out if they cannot be sharded.
    */
   readonly ranks?: { readonly worldSize: number; readonly bytes: number };
 }

@@ -3,7 +3,7 @@ import { formatOverhead } from "../format-quantity.js";
 import type { SizeFormat } from "../size-unit.js";
 import { labelDevice } from "./label-device.js";
 
-/** A change that makes a step fit that does not fit otherwise, with the resulting peak computed for this step. */
+/** A change that makes a step fit, with the resulting peak. Without the change, the step does not fit. */
 export type WayToFit =
   /** The executor runs without a plan: no recomputation, and most tensors are freed after their last use. */
   | { readonly kind: "early-release"; readonly peakBytes: number }
@@ -18,7 +18,7 @@ export type WayToFit =
       readonly peakBytes: number;
       readonly worldSize: number;
       readonly wrap: readonly string[];
-      /** Modules that are also checkpointed as a whole. Left out: none. */
+      /** Modules that are also checkpointed as a whole. Left out if there are none. */
       readonly checkpoint?: readonly string[];
     }
   | { readonly kind: "device"; readonly peakBytes: number; readonly device: string; readonly memoryBytes: number };
