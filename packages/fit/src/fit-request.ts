@@ -8,39 +8,39 @@ import { fitWay } from "./ways/fit-ways.js";
 export interface FitRequest {
   /** The devices to consider. */
   readonly devices: readonly DeviceSpec[];
-  /** The memory for a step on each device. By default the memory of the device. */
+  /** The memory for a step on each device. Default: the memory of the device. */
   readonly memoryBytes?: number | undefined;
   /**
    * The part of the memory that is reserved for everything except the step, such as the process and the CUDA context.
-   * By default 0.
+   * Default: 0.
    */
   readonly reserveBytes?: number | undefined;
-  /** The batches to consider. By default 1 to 512, or the batch of recorded runs that cannot be scaled. */
+  /** The batches to consider. Default: 1 to 512, or the batch of recorded runs that cannot be scaled. */
   readonly batches?: readonly number[] | undefined;
-  /** The optimizers to consider. By default only the model's own optimizer, or the recorded one. */
+  /** The optimizers to consider. Default: only the model's own optimizer, or the recorded one. */
   readonly optimizers?: readonly string[] | undefined;
-  /** The precisions to consider. By default only the traced or recorded precision. */
+  /** The precisions to consider. Default: only the traced or recorded precision. */
   readonly precisions?: readonly FitPrecision[] | undefined;
-  /** The strategies to consider. By default all that apply to the steps, except offloading. */
+  /** The strategies to consider. Default: all that apply to the steps, except offloading. */
   readonly ways?: readonly FitWayName[] | undefined;
-  /** The numbers of devices over which to shard. By default one device. */
+  /** The numbers of devices over which to shard. Default: one device. */
   readonly ranks?: readonly number[] | undefined;
   /**
    * For several ranks, the lists of wrapped modules to consider. An undefined entry stands for the usual wrapping of
    * FSDP, which is the only one that is considered by default.
    */
   readonly wraps?: readonly (readonly string[] | undefined)[] | undefined;
-  /** The network between devices. By default that of each device. */
+  /** The network between devices. Default: the network of each device. */
   readonly network?: DeviceNetwork | undefined;
-  /** The samples of a step over all ranks and micro-batches. By default the samples of one pass on all ranks. */
+  /** The samples of a step over all ranks and micro-batches. Default: the samples of one pass on all ranks. */
   readonly globalBatch?: number | undefined;
-  /** The maximum additional time for recomputation or transfers, as a fraction of the step. By default 0.3. */
+  /** The maximum additional time for recomputation or transfers, as a fraction of the step. Default: 0.3. */
   readonly maxOverhead?: number | undefined;
   /** The objective of the search. By default `throughput`. */
   readonly objective?: FitObjective;
-  /** The number of changes that a search for a plan tries. By default 5000. */
+  /** The number of changes that a search for a plan tries. Default: 5000. */
   readonly iterations?: number;
-  /** The seed of searches for plans. By default 0. */
+  /** The seed of searches for plans. Default: 0. */
   readonly seed?: number | undefined;
 }
 

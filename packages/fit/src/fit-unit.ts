@@ -23,7 +23,7 @@ export type FitWayName = (typeof fitWayNames)[number];
 /** A choice of everything except the batch, for training on one kind of device. */
 export interface FitConfiguration {
   readonly device: string;
-  /** Undefined for the recorded optimizer, or the model's own. */
+  /** The optimizer. Undefined for the recorded one, or the model's own. */
   readonly optimizer?: string;
   readonly precision: FitPrecision;
   readonly way: FitWayName;
@@ -47,11 +47,11 @@ export interface FitUnit {
   readonly memoryBytes: number;
   /** The batches to consider, smallest first, each per rank and per pass. */
   readonly batches: readonly number[];
-  /** The samples of a step over all ranks and micro-batches. By default the samples of one pass on all ranks. */
+  /** The samples of a step over all ranks and micro-batches. Default: the samples of one pass on all ranks. */
   readonly globalBatch?: number;
   /**
    * True if the times that were measured with a recorded run are kept. This requires one run and one device, because
-   * there are no measured times for other devices or batches. By default false.
+   * there are no measured times for other devices or batches. Default: false.
    */
   readonly keepsMeasured?: boolean;
   /** The maximum additional time of a step, as a fraction of a step without recomputation or transfers. */
@@ -83,7 +83,7 @@ export interface FitStep {
   readonly libraryBytes?: number;
   /** Bytes in use at the peak. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
-  /** Undefined if ops have no times. */
+  /** Time of the step in milliseconds. Undefined if ops have no times. */
   readonly stepMs: number | undefined;
   /**
    * The additional time relative to running every op once, as a fraction. It is 0 if nothing is recomputed or moved.

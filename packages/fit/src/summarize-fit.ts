@@ -14,7 +14,7 @@ export interface RankedRow extends FitRow {
 export interface FitSummary {
   readonly model: string;
   readonly objective: FitObjective;
-  /** Undefined if nothing fits. */
+  /** The best row. Undefined if nothing fits. */
   readonly best: RankedRow | undefined;
   /** The rows that fit, the best first. */
   readonly rows: readonly RankedRow[];

@@ -2,9 +2,9 @@ import type { CategoryName } from "@remat/trace";
 
 /** A colour for each of two backgrounds, as `#rrggbb`. */
 export interface Colour {
-  /** On white: contrast of at least 3 : 1. */
+  /** The colour on white, with a contrast of at least 3 : 1. */
   readonly light: string;
-  /** On black or nearly black: contrast of at least 3 : 1. */
+  /** The colour on black or nearly black, with a contrast of at least 3 : 1. */
   readonly dark: string;
 }
 

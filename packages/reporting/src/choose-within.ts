@@ -22,7 +22,7 @@ export interface PlanChoice {
  */
 export interface PlanWithin<Point extends PlanChoice> {
   readonly budgetBytes: number;
-  /** Undefined if no known plan is within the budget. */
+  /** The fastest plan within the budget. Undefined if no known plan is within it. */
   readonly point: Point | undefined;
   /** The known plan with the lowest peak. */
   readonly smallest: Point | undefined;

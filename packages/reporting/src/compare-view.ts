@@ -18,9 +18,9 @@ export interface ComparedRun {
 
 /** A number on both sides, or undefined on a side that lacks it. */
 export interface ComparedValue {
-  /** Undefined if the first side lacks it. */
+  /** The number on the first side. Undefined if that side lacks it. */
   readonly before: number | undefined;
-  /** Undefined if the second side lacks it. */
+  /** The number on the second side. Undefined if that side lacks it. */
   readonly after: number | undefined;
   /** `after - before`, or undefined unless both are present. */
   readonly difference: number | undefined;

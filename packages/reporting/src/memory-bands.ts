@@ -50,7 +50,7 @@ export function categoryBands(
 
 /** Options of {@link moduleBands}. */
 export interface ModuleBandsOptions {
-  /** The module whose parts are shown. By default the outermost module that has several parts. */
+  /** The module whose parts are shown. Default: the outermost module that has several parts. */
   readonly within?: string | undefined;
   /** How many parts get a band of their own (8 by default). The others share one. */
   readonly limit?: number;

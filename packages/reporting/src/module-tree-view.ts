@@ -133,7 +133,7 @@ export function expandedToDepth({ nodes }: ModuleTreeView, depth: number): Set<n
   return new Set(nodes.filter((node) => node.depth < depth && node.children.length > 0).map((node) => node.index));
 }
 
-/** Returns modules as a table, in the order of `rows`. By default all modules, in the order of their first calls. */
+/** Returns modules as a table, in the order of `rows`. Default: all modules, in the order of their first calls. */
 export function moduleTreeTable({ nodes, totals }: ModuleTreeView, rows?: ArrayLike<number>): ViewTable {
   const shown = rows === undefined ? nodes : Array.from(rows, (index) => nodes[index]);
   return {

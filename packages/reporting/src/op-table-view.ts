@@ -199,7 +199,7 @@ export function opMarkNames(marks: number): readonly string[] {
   return (Object.keys(OpMark) as (keyof typeof OpMark)[]).filter((name) => (marks & OpMark[name]) !== 0);
 }
 
-/** Returns ops as a table, in the order of `rows`. By default all ops, in the order of the view. */
+/** Returns ops as a table, in the order of `rows`. Default: all ops, in the order of the view. */
 export function opTable(view: OpTableView, rows?: ArrayLike<number>): ViewTable {
   const shown = rows === undefined ? Array.from({ length: view.count }, (_, i) => i) : Array.from(rows);
   return {

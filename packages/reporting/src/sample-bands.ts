@@ -2,9 +2,9 @@ import type { MemoryBands } from "./memory-bands.js";
 
 /** Options of {@link sampleBands}. */
 export interface SampleOptions {
-  /** First op to show. By default the first of the trace. */
+  /** First op to show. Default: the first of the trace. */
   readonly from?: number;
-  /** End of the range (exclusive). By default the number of ops. */
+  /** End of the range (exclusive). Default: the number of ops. */
   readonly to?: number;
   /** Maximum number of columns (1000 by default). */
   readonly buckets?: number;

@@ -44,7 +44,7 @@ export interface ExtrapolationSummary {
   readonly model: string;
   readonly runs: readonly string[];
   readonly extrapolation: Extrapolation;
-  /** In the order of their sizes. */
+  /** Peak memory at each size, in the order of the sizes. */
   readonly outcomes: readonly SizeOutcome[];
   readonly memoryBytes: number | undefined;
   /** The largest size that fits. Undefined if none does, or if no memory limit was given. */

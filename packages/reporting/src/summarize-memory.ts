@@ -48,7 +48,7 @@ export interface MeasuredMemory {
 
 /** Options of {@link summarizeMemory}. */
 export interface SummarizeMemoryOptions {
-  /** The moment to explain. By default the peak. */
+  /** The moment to explain. Default: the peak. */
   readonly at?: "peak" | MomentPlace | undefined;
   /** How many storages to list (10 by default). */
   readonly limit?: number | undefined;

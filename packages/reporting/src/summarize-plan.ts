@@ -80,10 +80,10 @@ export interface PlanSummary {
   readonly recomputed: Recomputed;
   readonly byModule: readonly Recomputed[];
   readonly byKernel: readonly Recomputed[];
-  /** Largest first, by bytes. */
+  /** The storages that are freed and recomputed, largest first by bytes. */
   readonly freed: readonly FreedStorage[];
   readonly freedCount: number;
-  /** Undefined if nothing is offloaded. */
+  /** Totals of the offloaded tensors. Undefined if nothing is offloaded. */
   readonly offloaded: Offloaded | undefined;
 }
 

@@ -37,7 +37,7 @@ export interface ReportSummary {
   readonly title: string;
   readonly opCount: number;
   readonly moduleCount: number;
-  /** Undefined if the trace does not record lifetimes. */
+  /** The peak. Undefined if the trace does not record lifetimes. */
   readonly peak: MemoryMoment | undefined;
   /** Categories at the peak, in stacking order. */
   readonly categories: readonly {

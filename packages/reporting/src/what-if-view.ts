@@ -5,7 +5,7 @@ import type { ViewTable } from "./view-table.js";
 
 /** A hypothetical step, and the device that it is judged for. */
 export interface WhatIfStep extends StepMemory {
-  /** Undefined if unknown. */
+  /** Time of the step in milliseconds. Undefined if unknown. */
   readonly stepMs: number | undefined;
   readonly device: DeviceToFit;
   /** The reason why the step uses more memory although less was expected. */
@@ -23,9 +23,9 @@ export interface WhatIfRow {
   readonly answer: string;
   /** For an answered question, only the reason for using more memory. */
   readonly reason?: string | undefined;
-  /** Undefined if the change was rejected. */
+  /** Peak memory in bytes. Undefined if the change was rejected. */
   readonly peakBytes: number | undefined;
-  /** Undefined if the device's memory size is unknown. */
+  /** Whether the step fits. Undefined if the device's memory size is unknown. */
   readonly fits: boolean | undefined;
   readonly stepMs: number | undefined;
 }

@@ -16,7 +16,7 @@ export interface NewStorage {
   readonly bytes: number;
   readonly dtype: string;
   readonly shape: readonly number[];
-  /** By default, the device of the trace. */
+  /** Device of the storage. Default: the device of the trace. */
   readonly device?: string;
 }
 

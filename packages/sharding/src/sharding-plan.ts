@@ -42,7 +42,7 @@ export interface ShardingGroup extends GroupPolicy {
 /** The arguments of a `RematScope` of Keras 3, which checkpoints the layers created in it. */
 export interface RematScope {
   readonly mode: "full" | "activations" | "larger_than" | "list_of_layers";
-  /** The threshold of `larger_than`, in elements of a call's result. By default 1,024, as in Keras. */
+  /** The threshold of `larger_than`, in elements of a call's result. Default: 1,024, as in Keras. */
   readonly outputSizeThreshold?: number;
   /** The layers of `list_of_layers`. */
   readonly layerNames?: readonly string[];
@@ -89,13 +89,13 @@ export interface ShardingPlan extends GroupPolicy {
    */
   readonly strategy?: "ddp" | "zero1" | "zero2";
   /**
-   * The size of the gradient buckets of `strategy`, in bytes (`bucket_cap_mb`). By default 25 MiB, and 1 MiB for the
+   * The size of the gradient buckets of `strategy`, in bytes (`bucket_cap_mb`). Default: 25 MiB, and 1 MiB for the
    * first bucket.
    */
   readonly bucketBytes?: number;
-  /** True if the gradients of `strategy` are views of their buckets. By default false. */
+  /** True if the gradients of `strategy` are views of their buckets. Default: false. */
   readonly gradientAsBucketView?: boolean;
-  /** The number of ranks that have the same shard under HSDP. It divides `worldSize`. By default 1. */
+  /** The number of ranks that have the same shard under HSDP. It divides `worldSize`. Default: 1. */
   readonly replicas?: number;
   /**
    * True if shards, their gradients and optimizer states are on the CPU. If the run itself was on the CPU, they are on
@@ -103,7 +103,7 @@ export interface ShardingPlan extends GroupPolicy {
    * state belongs.
    */
   readonly cpuOffload?: boolean;
-  /** The rank whose memory is predicted. By default 0, which has the largest shards. */
+  /** The rank whose memory is predicted. Default: 0, which has the largest shards. */
   readonly rank?: number;
   /**
    * Modules that are each sharded as one unit: names, or patterns in which `*` stands for part of one name and `**` for
@@ -125,7 +125,7 @@ export interface ShardingPlan extends GroupPolicy {
    * Default: the group that ran before it.
    */
   readonly backwardPrefetch?: Prefetch;
-  /** The argument of `set_reshard_after_backward`. By default true. */
+  /** The argument of `set_reshard_after_backward`. Default: true. */
   readonly reshardAfterBackward?: boolean;
   /**
    * Modules (names or patterns) that stay sharded in the backward pass, which does not read them:

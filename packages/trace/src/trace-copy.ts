@@ -6,13 +6,16 @@ import { TraceBuilder } from "./trace-builder.js";
 export interface CopiedOp {
   readonly inputs: readonly TensorIndex[];
   readonly outputs: readonly TensorIndex[];
-  /** By default the phase of the source. */
+  /** Phase of the copy. Default: the phase of the source. */
   readonly phase?: number;
-  /** By default the stack of the source. */
+  /** Stack of the copy. Default: the stack of the source. */
   readonly stack?: number;
   /** True if the op's tensors have other sizes than in the source, so that the bytes it moves are unknown. */
   readonly isResized?: boolean;
-  /** By default none, because attributes of the source may contain sizes and refer to its tensors by number. */
+  /**
+   * Attributes of the copy. Default: none, because attributes of the source may contain sizes and refer to its tensors
+   * by number.
+   */
   readonly attributes?: Readonly<Record<string, unknown>>;
 }
 

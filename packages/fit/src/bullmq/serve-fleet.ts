@@ -24,12 +24,12 @@ export interface ServeFleetOptions {
    * Starts an answerer for these files. It should not block this thread, because the worker must report to the server.
    */
   answerer(files: unknown): UnitAnswerer;
-  /** The number of units answered at the same time. By default 1. */
+  /** The number of units answered at the same time. Default: 1. */
   readonly workers?: number;
-  /** The time after which a unit is ended, in milliseconds. By default one hour. */
+  /** The time after which a unit is ended, in milliseconds. Default: one hour. */
   readonly unitMs?: number;
   /**
-   * The time after which the unit of a silent worker is given to another worker, in milliseconds. By default 10,000.
+   * The time after which the unit of a silent worker is given to another worker, in milliseconds. Default: 10,000.
    */
   readonly lockMs?: number;
   readonly onAnswered?: (given: FleetUnit) => void;

@@ -27,7 +27,7 @@ export interface FitInWorkersOptions {
   readonly workerData: unknown;
   /** Answers a unit in this thread. */
   fitHere(unit: FitUnit, onTried: (batch: number) => void): Promise<FitAnswer>;
-  /** The number of threads. By default the number of cores, at most 8. */
+  /** The number of threads. Default: the number of cores, at most 8. */
   readonly workers?: number;
   readonly cache?: UnitCache | undefined;
   /** Ends the search early. The answers found so far are returned. */

@@ -6,7 +6,7 @@ import type { FitSummary } from "../summarize-fit.js";
 export interface StoredSearch {
   /** The time at which the search ended, in ISO 8601. */
   readonly at: string;
-  /** A name for this search, such as a commit. By default empty. */
+  /** A name for this search, such as a commit. Default: empty. */
   readonly label?: string | undefined;
 }
 

@@ -74,9 +74,9 @@ export class TriedSteps {
   }
 
   /**
-   * Returns the smallest step that does not fit and is larger than a batch. A step that is smaller than one that fits
-   * does not count, because a plan for it exists even if none was found. With several passes such a step counts,
-   * because a step with fewer samples per pass may need more memory.
+   * Returns the smallest step that does not fit and is larger than a batch. If a larger step fits, a step does not
+   * count, because a plan for it exists even if none was found. With several passes it does count, because a step with
+   * fewer samples per pass may need more memory.
    */
   notFittingAbove(batch: number): FitStep | undefined {
     const above = (floor: number): FitStep | undefined => smallest(this.of(false).filter((step) => step.batch > floor));

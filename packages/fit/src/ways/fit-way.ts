@@ -25,6 +25,6 @@ export interface FitWay {
 /** Lower bounds on all plans of a step. */
 export interface PlanBound {
   readonly leastBytes: number;
-  /** Undefined if ops have no times. */
+  /** A lower bound on the time of a step, in milliseconds. Undefined if ops have no times. */
   readonly leastMs: number | undefined;
 }

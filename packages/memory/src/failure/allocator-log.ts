@@ -55,7 +55,7 @@ export interface AllocatorLog {
   readonly othersBytes: number | undefined;
   /** The highest memory in use so far. */
   readonly peakBytes: number | undefined;
-  /** Largest first. Empty if the log lists none. */
+  /** The chunks by size, largest first. Empty if the log lists none. */
   readonly sizes: readonly ChunksOfSize[];
   /** The bins of the allocator. Empty if the log lists none. */
   readonly bins: readonly AllocatorBin[];

@@ -16,10 +16,10 @@ export interface GraphNodeRecord {
 export interface GraphRecord {
   readonly nodes: readonly GraphNodeRecord[];
   readonly storages: readonly { readonly bytes: number; readonly device: string }[];
-  /** See `Graph.device`. */
+  /** The device whose memory counts. See `Graph.device`. */
   readonly device?: string;
   /**
-   * Returns whether the memory of a node belongs to the caller. By default true for placeholders named `primals…`, as
+   * Returns whether the memory of a node belongs to the caller. Default: true for placeholders named `primals…`, as
    * AOTAutograd names parameters and inputs.
    */
   readonly isHeld?: (node: GraphNodeRecord) => boolean;

@@ -26,7 +26,7 @@ export interface CompiledRecord {
    * read.
    */
   readonly results?: readonly number[] | undefined;
-  /** The storages of gradients that are added to an existing gradient and freed with their graph. By default none. */
+  /** The storages of gradients that are added to an existing gradient and freed with their graph. Default: none. */
   readonly added?: readonly number[] | undefined;
 }
 

@@ -5,7 +5,7 @@ import { forEachStorage, forEachStorageOf, originsOfStorages, type StorageOrigin
 
 /** Options for {@link graphOfTrace}. */
 export interface GraphOfTraceOptions {
-  /** The phases (`Phase`) of the ops to include, for a forward or a backward graph. By default all ops. */
+  /** The phases (`Phase`) of the ops to include, for a forward or a backward graph. Default: all ops. */
   readonly phases?: readonly number[];
   /**
    * Returns whether `storage` is a result for the caller, which outlives the graph. By default the storages that the

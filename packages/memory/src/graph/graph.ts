@@ -56,13 +56,13 @@ export type DeviceFilter = (device: string) => boolean;
 
 /** Options that determine which memory of a graph counts. */
 export interface MemoryOptions {
-  /** By default every node except those that the graph marks as held. */
+  /** Returns whether memory may be released. By default it may, except for nodes that the graph marks as held. */
   readonly isReleasable?: IsReleasable | undefined;
-  /** By default `graph.device`, or every device except the CPU if the graph names none. */
+  /** Selects the devices that count. Default: `graph.device`, or every device except the CPU if the graph names none. */
   readonly deviceFilter?: DeviceFilter | undefined;
   /**
-   * Returns the size that counts for `bytes` requested bytes, such as the size rounded up to the allocator's unit. By
-   * default the size itself.
+   * Returns the size that counts for `bytes` requested bytes, such as the size rounded up to the allocator's unit.
+   * Default: the requested size.
    */
   readonly sizeOf?: ((bytes: number) => number) | undefined;
 }

@@ -17,7 +17,7 @@ import { GrowthAccumulator, type MakerGrowth } from "./growth-accumulator.js";
  * A group of storages that a trace allocates and that are alive at its end, with the same line, op, shape and module.
  */
 export interface OutlivingStorages extends MakerGrowth {
-  /** As `file:line:column`, or undefined if none was recorded. */
+  /** The user's source line, as `file:line:column`. Undefined if none was recorded. */
   readonly line: string | undefined;
   /** The kernel. */
   readonly op: string;

@@ -34,7 +34,7 @@ export interface HeldStorages {
 
 /** Options for listing storages. */
 export interface HeldStoragesOptions {
-  /** By default the device that the trace is about. */
+  /** The device to read. Default: the device that the trace is about. */
   readonly device?: string;
   /** Categories by storage that override those of the trace. */
   readonly categories?: ReadonlyMap<number, number>;

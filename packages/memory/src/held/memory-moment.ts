@@ -21,7 +21,7 @@ export type MomentPlace = { readonly op: number } | { readonly event: number } |
 
 /** Options for the description of a moment. */
 export interface MomentOptions {
-  /** By default the device that the trace is about. */
+  /** The device to read. Default: the device that the trace is about. */
   readonly device?: string;
   /** Number of storages to list. Default: 10. */
   readonly limit?: number;

@@ -4,7 +4,7 @@ import { rowWidth, totalColumn } from "./live-storages.js";
 
 /** Options for {@link memoryTimeline}. */
 export interface TimelineOptions {
-  /** By default the device that the trace is about. */
+  /** The device to read. Default: the device that the trace is about. */
   readonly device?: string;
   /** The positions of points: after each op, or after each event. By default `op`. */
   readonly at?: "op" | "event";

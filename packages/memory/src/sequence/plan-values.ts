@@ -3,7 +3,7 @@ import type { TraceSequenceGraph } from "./sequence-graph-of-trace.js";
 
 /** The names that a plan uses for the values of a graph. */
 export interface PlanValues {
-  /** Keyed by value, or undefined for the caller's values, which a plan does not control. */
+  /** The name of each value. Undefined for the caller's values, which a plan does not control. */
   readonly names: readonly (PlanValue | undefined)[];
   readonly sources: readonly PlanSource[];
 }

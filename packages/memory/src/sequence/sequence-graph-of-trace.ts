@@ -12,7 +12,7 @@ import { withSharedSaves } from "./with-shared-saves.js";
 /** Options for {@link sequenceGraphOfTrace}. */
 export interface SequenceGraphOptions {
   /**
-   * Returns whether `op` may be recomputed. By default true for forward ops that are neither random nor effectful, and
+   * Returns whether `op` may be recomputed. Default: true for forward ops that are neither random nor effectful, and
    * false for backward and optimizer ops.
    */
   readonly isReplayable?: (op: OpIndex) => boolean;

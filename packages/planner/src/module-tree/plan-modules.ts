@@ -20,7 +20,7 @@ export interface CheckpointedModule {
 
 /** The modules to checkpoint, and the share of activations that each frees. */
 export interface ModuleTreePlan {
-  /** In the order in which forward passes end. */
+  /** The modules, in the order in which their forward passes end. */
   readonly modules: readonly CheckpointedModule[];
   readonly budgetBytes: number;
   /** Upper bounds on the peak with the plan, and without a plan. */

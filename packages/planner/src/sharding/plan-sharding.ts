@@ -16,7 +16,7 @@ import {
 export interface RankStep {
   /** Peak memory of the rank, in bytes. */
   readonly peakBytes: number;
-  /** Undefined if ops have no runtimes. */
+  /** Time of a step in milliseconds. Undefined if ops have no runtimes. */
   readonly stepMs: number | undefined;
   /** Communication volume per step: bytes received from other ranks. */
   readonly receivedBytes: number;

@@ -29,7 +29,7 @@ export interface Answer {
 
 /** Options of {@link answerFirst}. */
 export interface AnswerFirstOptions {
-  /** Undefined if the run cannot be judged. */
+  /** The verdict on the run. Undefined if the run cannot be judged. */
   readonly verdict: Verdict | undefined;
   /** Memory in use at the peak as a tree, or undefined if the trace does not record when storages are freed. */
   readonly tree: HeldTree | undefined;
@@ -37,7 +37,7 @@ export interface AnswerFirstOptions {
   readonly idle: IdleMemory | undefined;
   /** Plans that were found, by the extra time that each may take. */
   readonly plans?: readonly RecommendedPlan[] | undefined;
-  /** Unit of all sizes. By default a suitable unit for each size. */
+  /** Unit of all sizes. Default: a suitable unit for each size. */
   readonly units?: SizeUnit;
 }
 

@@ -84,7 +84,7 @@ export interface PlanOutcome {
   readonly plan: Plan;
   /** The step's memory under the plan. Left out if the trace is not available. */
   readonly memory?: PlanMemory;
-  /** Peak of the step without the plan. By default the peak stated in the plan. */
+  /** Peak of the step without the plan. Default: the peak stated in the plan. */
   readonly beforeBytes?: number | undefined;
   /** Part of the peak that the plan's steps do not list. Left out if not computed. */
   readonly unlistedBytes?: number | undefined;

@@ -36,7 +36,7 @@ export interface CheckpointsSummary {
   readonly budgetBytes: number | undefined;
   /** The step without checkpointing. */
   readonly plain: CheckpointsPoint;
-  /** Left out if no plan meets the budget. */
+  /** The step under the plan. Left out if no plan meets the budget. */
   readonly planned?: CheckpointsPoint | undefined;
   readonly units: readonly CheckpointsUnit[];
   /** The policy with the lowest peak of all that were tried. */

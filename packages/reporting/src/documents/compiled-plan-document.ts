@@ -23,7 +23,7 @@ export interface CompiledPlanSummary {
   /** Parts of the peak that no plan changes: weights and buffers, and inputs. */
   readonly staticBytes: number;
   readonly inputBytes: number;
-  /** Left out if no plan meets the budget. */
+  /** The step under the plan. Left out if no plan meets the budget. */
   readonly planned?: CompiledPlanPoint | undefined;
   readonly stock: CompiledPlanPoint;
   readonly least: CompiledPlanPoint;

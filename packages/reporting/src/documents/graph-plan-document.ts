@@ -30,7 +30,7 @@ export interface GraphPlanDocumentOptions {
   readonly limit?: number;
   /** Notes, as sentences. */
   readonly notes?: readonly string[];
-  /** Unit of all sizes. By default a suitable unit for each size. */
+  /** Unit of all sizes. Default: a suitable unit for each size. */
   readonly units?: SizeUnit;
 }
 

@@ -11,7 +11,7 @@ import type { ViewTable } from "../view-table.js";
 
 /** Storages that outlive the steps of a trace, and when memory will run out. */
 export interface LeaksSummary {
-  /** Undefined if the trace does not record when storages are freed. */
+  /** Memory that outlives the steps. Undefined if the trace does not record when storages are freed. */
   readonly growth: TraceGrowth | undefined;
   readonly framework: TraceHeader["framework"];
   /** The device whose memory fills up. */

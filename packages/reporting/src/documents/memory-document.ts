@@ -12,7 +12,7 @@ import { largestTable } from "./largest-table.js";
 /** Options of a memory report. */
 export interface MemoryDocumentOptions {
   /**
-   * Unit of all sizes. By default a suitable unit for each size, except that snapshots are in MiB as PyTorch prints
+   * Unit of all sizes. Default: a suitable unit for each size, except that snapshots are in MiB as PyTorch prints
    * them.
    */
   readonly units?: SizeUnit;

@@ -16,7 +16,7 @@ export interface PlanDocumentOptions {
   readonly sections?: readonly PlanSection[];
   /** Notes, as sentences. */
   readonly notes?: readonly string[];
-  /** Unit of all sizes. By default a suitable unit for each size. */
+  /** Unit of all sizes. Default: a suitable unit for each size. */
   readonly units?: SizeUnit;
   /**
    * True if the budget applies to the step's peak (the default). If false, it applies to the memory that modules store.

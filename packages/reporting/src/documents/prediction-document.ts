@@ -18,7 +18,7 @@ export interface PredictionSummary {
 
 /** Options of {@link predictionDocument}. */
 export interface PredictionDocumentOptions {
-  /** How many of the slowest layers to show. By default all layers, in execution order. */
+  /** How many of the slowest layers to show. Default: all layers, in execution order. */
   readonly limit?: number | undefined;
   readonly units?: SizeUnit | undefined;
 }

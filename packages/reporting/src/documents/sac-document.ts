@@ -17,9 +17,9 @@ export interface SacDocumentOptions {
   readonly ops?: boolean | undefined;
   /** True to include the pieces fitted to each module's trade-off curve. */
   readonly fit?: boolean | undefined;
-  /** How many modules to show, from those with the most memory. By default all. */
+  /** How many modules to show, from those with the most memory. Default: all. */
   readonly limit?: number | undefined;
-  /** Unit of all sizes. By default a suitable unit for each size. */
+  /** Unit of all sizes. Default: a suitable unit for each size. */
   readonly units?: SizeUnit | undefined;
 }
 

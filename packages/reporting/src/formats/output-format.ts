@@ -3,7 +3,7 @@ import type { OutputDocument } from "./output-document.js";
 
 /** Settings for writing a document. */
 export interface OutputShape {
-  /** Characters per line in formats for people. By default unlimited. */
+  /** Characters per line in formats for people. Default: unlimited. */
   readonly width?: number | undefined;
 }
 

@@ -6,7 +6,7 @@ export const worthSaying = 0.01;
 /** Peak memory of a step: unchanged, and with options that recompute nothing. */
 export interface FreePeaks {
   readonly peakBytes: number;
-  /** Left out if unknown, since it needs the model. */
+  /** Peak with early release. Left out if unknown, since it needs the model. */
   readonly earlyReleasePeakBytes?: number | undefined;
   /** Peak with a plan without recomputation. Left out if it cannot be computed. */
   readonly unrecomputedPeakBytes?: number | undefined;

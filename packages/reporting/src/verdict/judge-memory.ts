@@ -23,13 +23,13 @@ export interface VerdictOptions {
   readonly outcome?: Outcome | undefined;
   /** The step with its manual checkpointing, if the verdict is on the step without it. */
   readonly given?: GivenStep | undefined;
-  /** Unit of all sizes in words. By default a suitable unit for each size. */
+  /** Unit of all sizes in words. Default: a suitable unit for each size. */
   readonly units?: SizeUnit | undefined;
-  /** See `waysToFit`. */
+  /** Ways to make the step fit, from `waysToFit`. */
   readonly ways?: readonly WayToFit[] | undefined;
-  /** See `leastHeld`. Used if there are no ways to fit. */
+  /** The memory that no plan can avoid, from `leastHeld`. Used if there are no ways to fit. */
   readonly least?: LeastHeld | undefined;
-  /** For a prediction: see `largestFittingBatch`. */
+  /** For a prediction, the largest batch that fits, from `largestFittingBatch`. */
   readonly largestBatch?: FittingBatch | null | undefined;
   /**
    * Returns the command to run: for a way to fit, for the next step if the step fits, or for a run that ran out of

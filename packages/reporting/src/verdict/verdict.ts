@@ -47,9 +47,12 @@ export interface Verdict {
   readonly device: string;
   /** True if the device is remat's default. Left out if it was chosen, or if the step was recorded on it. */
   readonly isDefaultDevice?: true;
-  /** Undefined if its memory is unknown. */
+  /** Memory of the device in bytes. Undefined if unknown. */
   readonly deviceMemoryBytes: number | undefined;
-  /** Undefined if the device's memory is unknown, or if a truncated trace ends before it is exceeded. */
+  /**
+   * Whether the step fits. Undefined if the device's memory is unknown, or if a truncated trace ends before that memory
+   * is exceeded.
+   */
   readonly fits: boolean | undefined;
   /** Unused memory of the device. Negative if memory is missing, and undefined if `fits` is. */
   readonly spareBytes: number | undefined;

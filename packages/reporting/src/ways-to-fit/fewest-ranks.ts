@@ -32,9 +32,9 @@ export function fewestRanks(trace: Trace, memoryBytes: number): WayToFit | undef
 }
 
 /**
- * Returns the same sharding over the same number of ranks with all repeated blocks checkpointed. Undefined if that does
- * not fit, if the sharding already has a checkpoint setting, or if the run does not record what checkpointing would
- * free.
+ * Returns the same sharding over the same number of ranks with all repeated blocks checkpointed. Returns undefined if
+ * the result does not fit, if the sharding already has a checkpoint setting, or if the run does not record what
+ * checkpointing would free.
  *
  * @throws RematError as `simulateFsdp` does
  */

@@ -35,7 +35,7 @@ export interface NamedSharding {
 /** The memory, communication and time of one rank under a sharding plan, or of the run on one device. */
 export interface ShardingOutcome {
   readonly name: string;
-  /** Undefined on one device. */
+  /** The sharding plan. Undefined on one device. */
   readonly plan: ShardingPlan | undefined;
   /** Peak memory of the rank's device, in bytes. */
   readonly peakBytes: number;
@@ -45,7 +45,7 @@ export interface ShardingOutcome {
   readonly elsewhere: ReadonlyMap<string, number>;
   /** Bytes that a rank receives per step. */
   readonly communication: Communication;
-  /** Undefined if ops have no times. */
+  /** The time of a step. Undefined if ops have no times. */
   readonly time: StepTime | undefined;
   /** Assumptions about facts that the run does not show. */
   readonly assumptions: readonly string[];
@@ -77,7 +77,7 @@ export interface StepTime {
   readonly computeMs: number;
   /** The part spent waiting for other ranks or the host. */
   readonly exposedMs: number;
-  /** Undefined on one device. */
+  /** The schedule of the rank's streams. Undefined on one device. */
   readonly schedule: StreamSchedule | undefined;
   /** For each group of the schedule, the names of its modules. */
   readonly groups: readonly string[];

@@ -6,7 +6,7 @@ import { planTorchCheckpoints, type TorchCheckpoints, type TorchCheckpointsOptio
 /** Options for {@link torchFront}. */
 export interface TorchFrontOptions
   extends Pick<TorchCheckpointsOptions, "timeMs" | "rounds" | "seed" | "signal" | "now"> {
-  /** Largest number of policies. */
+  /** Largest number of policies to return. */
   readonly points: number;
 }
 

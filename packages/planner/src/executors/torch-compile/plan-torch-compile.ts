@@ -6,7 +6,7 @@ import { type CompiledNode, fusedKernels } from "./fused-kernels.js";
 
 /** The graphs that a model is compiled into for one value of `activation_memory_budget`. */
 export interface CompiledPartition {
-  /** From 0 to 1, or undefined if unknown. */
+  /** The value of `activation_memory_budget`, from 0 to 1. Undefined if unknown. */
   readonly budget: number | undefined;
   readonly graphs: readonly {
     readonly forward: readonly CompiledNode[];
