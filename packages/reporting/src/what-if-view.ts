@@ -25,7 +25,7 @@ export interface WhatIfRow {
   readonly reason?: string | undefined;
   /** Peak memory in bytes. Undefined if the change was rejected. */
   readonly peakBytes: number | undefined;
-  /** Whether the step fits. Undefined if the device's memory size is unknown. */
+  /** True if the step fits. Undefined if the device's memory size is unknown. */
   readonly fits: boolean | undefined;
   readonly stepMs: number | undefined;
 }

@@ -50,7 +50,7 @@ export interface Verdict {
   /** Memory of the device in bytes. Undefined if unknown. */
   readonly deviceMemoryBytes: number | undefined;
   /**
-   * Whether the step fits. Undefined if the device's memory is unknown, or if a truncated trace ends before that memory
+   * True if the step fits. Undefined if the device's memory is unknown, or if a truncated trace ends before that memory
    * is exceeded.
    */
   readonly fits: boolean | undefined;
