@@ -36,7 +36,7 @@ export interface FitRequest {
   readonly globalBatch?: number | undefined;
   /** The maximum additional time for recomputation or transfers, as a fraction of the step. Default: 0.3. */
   readonly maxOverhead?: number | undefined;
-  /** The objective of the search. By default `throughput`. */
+  /** The objective of the search. Default: `throughput`. */
   readonly objective?: FitObjective;
   /** The number of changes that a search for a plan tries. Default: 5000. */
   readonly iterations?: number;

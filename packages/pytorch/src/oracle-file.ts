@@ -26,8 +26,8 @@ export interface OracleModule {
 }
 
 /**
- * An observed event of the exporter. The type deliberately leaves out results of PyTorch's estimators that the same
- * records contain (times, bytes, categorized memory, in-place parents).
+ * An observed event of the exporter. Its JSON also contains results of PyTorch's estimators (times, bytes, categorized
+ * memory, in-place parents). The type deliberately leaves them out. `ms` is measured, not estimated.
  */
 export interface OracleEvent {
   readonly e: string;
@@ -75,7 +75,7 @@ export interface OracleConfig {
   readonly tflops: Readonly<Record<string, number>>;
   readonly dram_gbps: number;
   readonly min_allocate: number;
-  /** The mode of the run: with real values or with fake tensors. By default fake. */
+  /** The mode of the run: with real values or with fake tensors. Default: fake. */
   readonly mode?: "fake" | "real";
   /** The device whose kernels were used instead of those of the run's device, if any. */
   readonly kernels?: string;

@@ -38,7 +38,7 @@ export interface PyTorchPolicy {
 export interface PyTorchPolicyOptions {
   /**
    * The modules to checkpoint, by name, with or without the model's name in front. None of them may be inside another
-   * one: only policies of {@link toCheckpointPolicyFile} support nested modules. By default the outermost modules in a
+   * one: only policies of {@link toCheckpointPolicyFile} support nested modules. Default: the outermost modules in a
    * list (`layers.0`, `layers.1`), or, if none exist, the children of the model.
    */
   readonly modules?: readonly string[];

@@ -5,7 +5,7 @@ import { type CategoryName, categoryNames, type OpIndex, type StorageIndex, type
 export interface StorageLife {
   /** Index of the storage in the trace. */
   readonly storage: number;
-  /** Size in bytes, as allocated. */
+  /** Size in bytes, rounded up to the allocation unit. */
   readonly bytes: number;
   /** Category at the allocation. It may change later. */
   readonly category: CategoryName;

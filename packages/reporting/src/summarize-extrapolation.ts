@@ -31,7 +31,7 @@ export interface SizeOutcome {
 export interface SummarizeExtrapolationOptions {
   /** Sizes of the runs, if they cannot be read from tensors. */
   readonly sizes?: readonly number[] | undefined;
-  /** Sizes to predict. By default two, four and eight times the largest recorded size. */
+  /** Sizes to predict. Default: two, four and eight times the largest recorded size. */
   readonly at?: readonly number[] | undefined;
   /** Memory that the step has to fit in. */
   readonly memoryBytes?: number | undefined;

@@ -17,9 +17,9 @@ export interface ModuleRuntimes {
 }
 
 /**
- * Returns the forward and backward runtime of each module from the `runtimeMs` column of `trace`. Calls of a module add
- * up. Ops of other work in the process (phase `outside`) do not count. Modules that start with the same op are in
- * ascending order.
+ * Returns the forward and backward runtime of each module from the `runtimeMs` column of `trace`. The times of all
+ * calls of a module are added. Ops of other work in the process (phase `outside`) do not count. Modules that start with
+ * the same op are in ascending order.
  *
  * @example
  * moduleRuntimes(priceTrace(trace, deviceSpec("a100"))).modRuntimes.get("ResNet.layer1"); // { forwardMs, backwardMs }

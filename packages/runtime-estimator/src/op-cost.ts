@@ -20,7 +20,7 @@ export function flopsOf(call: OpCall, framework: string): number {
 }
 
 /**
- * Returns the multiply-adds of one op call, which only matrix products and convolutions have, as papers count them.
+ * Returns the multiply-adds of one op call, as papers count them. Only matrix products and convolutions have any.
  * PyTorch's registry has FLOPs only for these ops.
  */
 export function multiplyAddsOf(call: OpCall, framework: string): number {

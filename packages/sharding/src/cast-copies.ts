@@ -65,7 +65,7 @@ export class CastCopies {
   /** For each op, the storages that it is the last to read directly. */
   private readonly ownEnds = new Map<number, number[]>();
   private readonly savedOnly: Uint8Array | undefined;
-  /** The counterparts of the next op's inputs before they were cast. */
+  /** For each storage of the source that is cast for the next op, its counterpart before the cast. */
   private readonly standing = new Map<number, number>();
   private castFor = -1;
 

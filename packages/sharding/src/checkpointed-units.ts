@@ -14,7 +14,7 @@ export interface RunningModules {
   refusalOf?(fqn: string): string | undefined;
   /**
    * Returns the reason why a part of a module cannot run again, or undefined if it can. `ops` contains the positions of
-   * the begin and the end of the part, and of the ops in between whose results are kept. The function is left out if
+   * the start and the end of the part, and of the ops in between whose results are kept. The function is left out if
    * parts cannot be checkpointed at all.
    */
   partRefusalOf?(fqn: string, ops: readonly [begin: number, end: number, kept?: readonly number[]]): string | undefined;

@@ -58,8 +58,9 @@ export interface StreamSchedule {
  *
  * All-gathers run beside compute, one after the other. Each starts when the result of the previous one was copied out.
  * Compute waits for the parameters it is about to use. Before it fills the buffer of a reduction, it waits for the
- * previous reduction. At the end of the backward pass it waits for everything. Collectives take the time of rings
- * ({@link ringMs}). The host is assumed to be ahead of the device. Ops of the model take the times in `trace`.
+ * previous reduction. At the end of the backward pass it waits for everything. Collectives take the time that {@link
+ * ringMs} returns for a ring. The host is assumed to be ahead of the device. Ops of the model take the times in
+ * `trace`.
  *
  * @param trace the trace of the simulation, with runtimes
  * @example

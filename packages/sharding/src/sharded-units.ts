@@ -108,8 +108,8 @@ function namesOf(trace: Trace, modules: readonly number[], but: number): string 
 }
 
 /**
- * Returns the modules that run first and last in each unit. FSDP casts the inputs of the first and the outputs of the
- * last.
+ * Returns the modules that run first and last in each unit. FSDP casts the inputs of the first module and the outputs
+ * of the last one.
  */
 export function endsOfUnits(
   trace: Trace,

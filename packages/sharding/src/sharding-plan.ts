@@ -83,7 +83,7 @@ export interface ShardingPlan extends GroupPolicy {
   /** The number of ranks. */
   readonly worldSize: number;
   /**
-   * The sharding strategy. By default FSDP2, which shards parameters, gradients and optimizer states. `ddp` is
+   * The sharding strategy. The default is FSDP2, which shards parameters, gradients and optimizer states. `ddp` is
    * `DistributedDataParallel`, which shards nothing. ZeRO-1 shards optimizer states, and ZeRO-2 also gradients. These
    * three cannot be combined with arguments of `fully_shard`.
    */
@@ -99,7 +99,7 @@ export interface ShardingPlan extends GroupPolicy {
   readonly replicas?: number;
   /**
    * True if shards, their gradients and optimizer states are on the CPU. If the run itself was on the CPU, they are on
-   * a device named `host`. It applies to all groups, because a trace does not show to which parameter an optimizer
+   * a device named `host`. Offload applies to all groups, because a trace does not show to which parameter an optimizer
    * state belongs.
    */
   readonly cpuOffload?: boolean;
@@ -107,11 +107,14 @@ export interface ShardingPlan extends GroupPolicy {
   readonly rank?: number;
   /**
    * Modules that are each sharded as one unit: names, or patterns in which `*` stands for part of one name and `**` for
-   * any number of names. The root's name may be in front. An empty list wraps the root alone. By default `usualWrap` of
-   * the run.
+   * any number of names. The root's name may be in front. An empty list wraps the root alone. Default: the result of
+   * `usualWrap` for the run.
    */
   readonly wrap?: readonly string[];
-  /** Groups with their own policies. If a module is named several times, including in `wrap`, the last one counts. */
+  /**
+   * Groups with their own policies. If several groups name a module, the last of them counts. Groups take precedence
+   * over `wrap`.
+   */
   readonly groups?: readonly ShardingGroup[];
   /** Modules whose parameters stay unsharded on each rank: names or patterns. */
   readonly ignored?: readonly string[];
@@ -137,11 +140,10 @@ export interface ShardingPlan extends GroupPolicy {
    * the last one counts.
    */
   readonly checkpoint?: readonly CheckpointedModules[];
-  /** The number of micro-batches per step, each with the recorded batch. By default as recorded. */
+  /** The number of micro-batches per step, each with the recorded batch. Default: the recorded number. */
   readonly microBatches?: number;
   /**
-   * The backward passes of a step after which gradients are reduced (`set_requires_gradient_sync`). By default every
-   * one.
+   * The backward passes of a step after which gradients are reduced (`set_requires_gradient_sync`). Default: every one.
    */
   readonly gradientSync?: "every" | "last";
   /**

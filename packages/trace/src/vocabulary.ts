@@ -30,7 +30,7 @@ export type CategoryName = keyof typeof Category;
 /** The name of the whole model, above all modules. Every op counts under it, including ops outside of modules. */
 export const globalModule = "Global";
 
-/** The origin of an op's milliseconds. */
+/** The origin of an op's runtime. */
 export const RuntimeSource = { none: 0, roofline: 1, measured: 2, imported: 3 } as const;
 /** The name of a {@link RuntimeSource}. */
 export type RuntimeSourceName = keyof typeof RuntimeSource;

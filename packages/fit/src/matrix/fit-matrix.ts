@@ -37,7 +37,7 @@ export interface FitMatrix {
     /** The cells by column, or undefined if the configuration was not requested or has no answer yet. */
     readonly cells: readonly (FitCell | undefined)[];
   }[];
-  /** The values of each dimension that has several. */
+  /** The values of each dimension that has several values. */
   readonly values: readonly { readonly dimension: FitDimension; readonly values: readonly string[] }[];
 }
 

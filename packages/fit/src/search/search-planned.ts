@@ -90,7 +90,7 @@ export async function searchPlanned(unit: FitUnit, tried: TriedSteps): Promise<F
   return objective === "batch" ? fitting.get(fitsAt) : bestOf(unit, fitting);
 }
 
-/** Tries the smallest batch with more and more effort. Returns undefined if it does not fit. */
+/** Tries the smallest batch with more and more effort. Returns undefined if that batch does not fit. */
 export async function trySmallest(unit: FitUnit, tried: TriedSteps): Promise<FitStep | undefined> {
   const [batch] = unit.batches;
   for (const effort of [1, ...unit.efforts]) {

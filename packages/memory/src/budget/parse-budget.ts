@@ -3,7 +3,8 @@ import { describeValue, RematError } from "@remat/trace";
 /**
  * A memory budget as people write it: a size (`"2GB"`, `"500 MiB"`), or a share of the peak without a plan (`"60%"`,
  * `"0.6"`, 0.6). A number above 1 is a number of bytes. A size with four digits in a binary unit (`"702.7MiB"`) has the
- * precision in which sizes are shown. It means the largest size with that text: 702.75 MiB minus one byte.
+ * precision in which sizes are shown. It stands for the largest size that is shown as this text: 702.75 MiB minus one
+ * byte.
  */
 export type MemoryBudget = number | string;
 

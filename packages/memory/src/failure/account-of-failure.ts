@@ -15,7 +15,9 @@ export interface HeldByLine {
   readonly bytes: number;
 }
 
-/** The reason why a run ran out of memory, as far as its trace shows it. Bytes are as allocated. */
+/**
+ * The reason why a run ran out of memory, as far as its trace shows it. Sizes are rounded up to the allocation unit.
+ */
 export interface FailureAccount {
   readonly failure: MemoryFailure;
   /** Memory in use when the run failed, in bytes. */

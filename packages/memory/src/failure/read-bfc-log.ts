@@ -30,9 +30,9 @@ function withoutPrefix(line: string): string {
 }
 
 /**
- * Reads the log of TensorFlow's BFC allocator after a failure, the last one if there are several. Returns undefined if
- * the text has no such log. If the text has only the error that a program prints, only the request is known. Every line
- * is read once, from left to right.
+ * Reads the log that TensorFlow's BFC allocator writes after a failure. If there are several, reads the last one.
+ * Returns undefined if the text does not contain such a log. If the text has only the error that a program prints, only
+ * the request is known. Every line is read once, from left to right.
  *
  * The format is that of `BFCAllocator::DumpMemoryLog` and `AllocateRaw` in TensorFlow's `bfc_allocator.cc`, with
  * numbers as written by `HumanReadableNumBytes`, in releases 1 and 2.

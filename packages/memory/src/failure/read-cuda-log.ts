@@ -5,9 +5,8 @@ const errorTexts = ["CUDA out of memory.", "HIP out of memory.", "XPU out of mem
 const summaryText = "PyTorch CUDA memory summary, device ID ";
 
 /**
- * Reads the out-of-memory error of PyTorch's caching allocator for CUDA, ROCm or XPU, and the output of
- * `torch.cuda.memory_summary()`, the last of each. Returns undefined if the log has neither. Takes time linear in the
- * length of the log.
+ * Reads the last out-of-memory error of PyTorch's caching allocator for CUDA, ROCm or XPU, and the last output of
+ * `torch.cuda.memory_summary()`. Returns undefined if the log has neither. Takes time linear in the length of the log.
  *
  * The formats are those of `format_size` and the error in c10's `CUDACachingAllocator.cpp`, from release 0.4 on, and of
  * torch's `cuda/memory.py`.

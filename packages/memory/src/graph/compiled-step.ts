@@ -22,8 +22,7 @@ export interface CompiledRecord {
     readonly backward: readonly CompiledNodeRecord[] | undefined;
   }[];
   /**
-   * The storages of the model's results. By default all outputs of forward graphs that their backward graphs do not
-   * read.
+   * The storages of the model's results. Default: all outputs of forward graphs that their backward graphs do not read.
    */
   readonly results?: readonly number[] | undefined;
   /** The storages of gradients that are added to an existing gradient and freed with their graph. Default: none. */

@@ -8,11 +8,11 @@ export interface GraphOfTraceOptions {
   /** The phases (`Phase`) of the ops to include, for a forward or a backward graph. Default: all ops. */
   readonly phases?: readonly number[];
   /**
-   * Returns whether `storage` is a result for the caller, which outlives the graph. By default the storages that the
+   * Returns whether `storage` is a result for the caller, which outlives the graph. Default: true for storages that the
    * trace never frees.
    */
   readonly isResult?: (storage: StorageKey) => boolean;
-  /** Returns whether `storage` counts as created by no op, even if an op writes into it. By default always false. */
+  /** Returns whether `storage` counts as created by no op, even if an op writes into it. Default: always false. */
   readonly isSource?: (storage: StorageKey) => boolean;
 }
 
@@ -26,8 +26,8 @@ export interface TraceGraph extends Graph {
 
 /**
  * Returns the graph of a trace, with *needed* lifetimes (rule T3 of `ARCHITECTURE.md`): from the op that allocates a
- * storage to the op that reads it last, instead of to the moment when the engine frees it. Sizes are as allocated,
- * rounded up to the device's unit. A storage that is resized counts with its largest size.
+ * storage to the op that reads it last, instead of to the moment when the engine frees it. Sizes are rounded up to the
+ * allocation unit. A storage that is resized counts with its largest size.
  *
  * Storages that exist before the first op are placeholders and stay alive. Other storages that no op makes (constants
  * filled by JavaScript) are nodes without inputs at the point where they appear. Storages that an op allocates and

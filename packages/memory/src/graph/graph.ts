@@ -56,7 +56,10 @@ export type DeviceFilter = (device: string) => boolean;
 
 /** Options that determine which memory of a graph counts. */
 export interface MemoryOptions {
-  /** Returns whether memory may be released. By default it may, except for nodes that the graph marks as held. */
+  /**
+   * Returns whether memory that a node allocated may be released. Default: true, except for nodes that the graph marks
+   * as held.
+   */
   readonly isReleasable?: IsReleasable | undefined;
   /** Selects the devices that count. Default: `graph.device`, or every device except the CPU if the graph names none. */
   readonly deviceFilter?: DeviceFilter | undefined;

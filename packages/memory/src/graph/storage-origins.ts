@@ -16,7 +16,7 @@ export interface StorageOrigins {
   readonly sources: Rows;
   /** Row k: storages that op k allocates and frees itself. */
   readonly workspaces: Rows;
-  /** Bytes as allocated, the largest size if a storage is resized. */
+  /** Sizes in bytes, rounded up to the allocation unit. A resized storage has its largest size. */
   readonly bytes: Float64Array;
   /** 1 if the trace frees the storage. */
   readonly freed: Uint8Array;

@@ -196,8 +196,8 @@ export class GrowthAccumulator {
   }
 
   /**
-   * Returns the number of objects by which an allocation site grows per period of a kind, or 0 if it is steady by that
-   * kind.
+   * Returns the number of objects by which an allocation site grows per period of a kind, or 0 if it does not grow over
+   * the periods of that kind.
    *
    * @param maker number of the allocation site
    * @param period kind of period, such as `step`

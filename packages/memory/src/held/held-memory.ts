@@ -5,7 +5,7 @@ import { LiveStorages, rowWidth, totalColumn } from "./live-storages.js";
 /** The first moment with the highest memory in use on a device. */
 export interface HeldPeak {
   readonly device: string;
-  /** Peak memory in bytes, as allocated. */
+  /** Peak memory in bytes, with sizes rounded up to the allocation unit. */
   readonly peakBytes: number;
   /**
    * The event of the peak: the event of the op, or, for a peak inside an op, the first event that frees memory. At the

@@ -5,8 +5,8 @@ import { makerOfStorage } from "./maker-of-storage.js";
 import { isTurn, readMemoryEvents } from "./memory-events.js";
 
 /**
- * Every non-empty storage that is alive on a device at one moment, in columns, sorted by number. Bytes are as
- * allocated.
+ * Every non-empty storage that is alive on a device at one moment, in columns, sorted by number. Sizes are rounded up
+ * to the allocation unit.
  */
 export interface HeldStorages {
   readonly device: string;

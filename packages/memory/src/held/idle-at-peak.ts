@@ -3,8 +3,8 @@ import type { HeldStorages } from "./held-storages.js";
 import { storageUses } from "./storage-uses.js";
 
 /**
- * Memory that is alive at a peak although no op reads it any more. It could be freed earlier with no slowdown. Bytes
- * are as allocated.
+ * Memory that is alive at a peak although no op reads it any more. It could be freed earlier with no slowdown. Sizes
+ * are rounded up to the allocation unit.
  */
 export interface IdleMemory {
   /** Bytes of all idle storages. */

@@ -9,11 +9,11 @@ const Life = { unknown: 0, alive: 1, freed: 2 } as const;
 
 /**
  * Tracks which storages are alive, in which category, and their totals by device. It uses columns by storage, without
- * an object per event. Sizes are as allocated: rounded up to the device's unit on devices of the trace's own kind.
+ * an object per event. On devices of the trace's own kind, sizes are rounded up to the allocation unit.
  */
 export class LiveStorages {
   category: Uint8Array<ArrayBuffer> = new Uint8Array(0);
-  /** Bytes as allocated, or the last size of a freed storage. */
+  /** Sizes in bytes, rounded up to the allocation unit. A freed storage has its last size. */
   bytes: Float64Array<ArrayBuffer> = new Float64Array(0);
   /** Index into `devices`. */
   device: Uint16Array<ArrayBuffer> = new Uint16Array(0);

@@ -43,7 +43,7 @@ export interface StorageMaker {
 export interface HeldStorage {
   /** Index of the storage in the trace. */
   readonly storage: number;
-  /** Size in bytes, as allocated. */
+  /** Size in bytes, rounded up to the allocation unit. */
   readonly bytes: number;
   readonly category: CategoryName;
   /** Dtype of the first tensor on it, or undefined if none exists. */
@@ -61,7 +61,10 @@ export interface HeldStorage {
   readonly scratchPieces?: number;
 }
 
-/** The memory in use on a device at one moment, and the ops that allocated it. Bytes are as allocated. */
+/**
+ * The memory in use on a device at one moment, and the ops that allocated it. Sizes are rounded up to the allocation
+ * unit.
+ */
 export interface MemoryMoment {
   /** The event after which, or during which, the memory is in use. */
   readonly event: number;

@@ -6,11 +6,14 @@ import { rowWidth, totalColumn } from "./live-storages.js";
 export interface TimelineOptions {
   /** The device to read. Default: the device that the trace is about. */
   readonly device?: string;
-  /** The positions of points: after each op, or after each event. By default `op`. */
+  /** The positions of points: after each op, or after each event. Default: `op`. */
   readonly at?: "op" | "event";
 }
 
-/** Live bytes on one device over a trace, as allocated. All columns have one entry per point. */
+/**
+ * Live bytes on one device over a trace, with sizes rounded up to the allocation unit. All columns have one entry per
+ * point.
+ */
 export interface MemoryTimeline {
   readonly device: string;
   /** The number of points. */

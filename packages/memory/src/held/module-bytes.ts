@@ -130,7 +130,7 @@ function partOfName(fqn: string, within: string, known: ReadonlySet<string>): st
   return fqn;
 }
 
-/** Replays the sizes of the storages of one device, as allocated, over a trace's events. */
+/** Replays the sizes of the storages of one device over a trace's events, rounded up to the allocation unit. */
 class StorageSizes {
   private readonly trace: Trace;
   private readonly unitBytes: number;

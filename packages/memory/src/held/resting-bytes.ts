@@ -9,8 +9,8 @@ const resting: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Returns the memory of the trace's device that is in use before and after the step, in bytes as allocated: weights,
- * optimizer state and the batch.
+ * Returns the memory of the trace's device that is in use before and after the step, in bytes rounded up to the
+ * allocation unit: weights, optimizer state and the batch.
  */
 export function restingBytes(trace: Trace): number {
   const { storages, strings, header } = trace;

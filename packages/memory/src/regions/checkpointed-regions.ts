@@ -47,7 +47,10 @@ export type RegionForm = CheckpointForm | "customGrad";
 export interface KeptByRegion {
   readonly cause: KeptCause;
   readonly storage: number;
-  /** Bytes as allocated. If only a part of a storage is returned, these are the bytes of that part, or of the rest. */
+  /**
+   * Bytes, rounded up to the allocation unit. If only a part of a storage is returned, these are the bytes of that
+   * part, or of the rest.
+   */
   readonly bytes: number;
   /** The op in the region that created it, or undefined if it is not the result of an op. */
   readonly maker: number | undefined;
@@ -115,7 +118,7 @@ export function checkpointedRegions(trace: Trace): readonly CheckpointedRegion[]
 
 interface Reads {
   readonly trace: Trace;
-  /** Sizes by storage, as allocated. */
+  /** Sizes by storage, rounded up to the allocation unit. */
   readonly sizes: Float64Array;
   readonly savesOn: ReadonlyMap<number, readonly TracedSave[]>;
 }

@@ -33,7 +33,7 @@ export interface PlanMemory {
 /** A storage that a plan recomputes. */
 export interface RecomputedStorage {
   readonly storage: number;
-  /** Size in bytes, as allocated. */
+  /** Size in bytes, rounded up to the allocation unit. */
   readonly bytes: number;
   /** The op that makes it, and the step of the plan at which it is recomputed. */
   readonly op: number;

@@ -5,7 +5,7 @@ import type { TraceSequenceGraph } from "./sequence-graph-of-trace.js";
 /** A storage that a plan offloads. */
 export interface OffloadedStorage {
   readonly storage: number;
-  /** Size in bytes, as allocated. */
+  /** Size in bytes, rounded up to the allocation unit. */
   readonly bytes: number;
   /** The op that makes it. */
   readonly op: number;

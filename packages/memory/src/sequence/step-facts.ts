@@ -9,7 +9,7 @@ export interface StepContext {
   /** The trace of the step that plans are made for. Default: the recorded trace. */
   readonly planned?: Trace | undefined;
   /**
-   * Peak memory with early release, in bytes (`predictReleasedPeak` of `@remat/checkpoint`). By default unknown, since
+   * Peak memory with early release, in bytes (`predictReleasedPeak` of `@remat/checkpoint`). Left out if unknown, since
    * it can only be found with the model.
    */
   readonly earlyReleasePeakBytes?: number | undefined;

@@ -90,7 +90,7 @@ export abstract class MemoryReducer<State extends string> {
     return this.held.position;
   }
 
-  /** Returns the memory by device, now or at the peak. Bytes are as allocated. */
+  /** Returns the memory by device, now or at the peak. Sizes are rounded up to the allocation unit. */
   snapshot(which: "current" | "peak" = "current"): readonly MemorySnapshot[] {
     this.catchUp();
     return this.rowsOf(which).snapshot(this.storages.devices, this.shown);

@@ -2,7 +2,7 @@ import type { CategoryName, MemorySnapshot } from "@remat/trace";
 import { totalColumn } from "../held/live-storages.js";
 import { type DeviceRows } from "../index.js";
 
-/** Memory statistics of one module. Bytes are as allocated. */
+/** Memory statistics of one module. Sizes are rounded up to the allocation unit. */
 export interface ModuleMemory<State extends string> {
   readonly fqn: string;
   /** Class of the module. */

@@ -25,8 +25,8 @@ interface FrontSearch {
   readonly budgetBytes: number;
   readonly weight: number;
   /**
-   * The schedules that the search starts from. By default, it starts from known schedules. `blocks` adds schedules
-   * built from blocks. `plain` uses only the plain order.
+   * The schedules that the search starts from. By default, the search starts from known schedules. `blocks` adds
+   * schedules built from blocks. `plain` uses only the plain order.
    */
   readonly begin?: "blocks" | "plain";
   readonly hasBound?: boolean;

@@ -31,7 +31,7 @@ function regexOf(pattern: string): RegExp {
   );
 }
 
-/** Returns the modules that are highest in the tree. Roots are left out if they have such modules inside. */
+/** Returns the outermost modules inside the roots of the tree, or the roots if there are no modules inside them. */
 export function outermostModules(names: Iterable<string>): string[] {
   const all = [...names];
   const isInside = (fqn: string, other: string): boolean => fqn.startsWith(`${other}.`);

@@ -1,7 +1,10 @@
 import type { SACTradeOffStats } from "@remat/sac-core";
 import { type MemorySnapshot, RematError } from "@remat/trace";
 
-/** The statistics of one module that {@link planModules} needs. Bytes are as allocated, on one device. */
+/**
+ * The statistics of one module that {@link planModules} needs. Sizes are those on one device, rounded up to the
+ * allocation unit.
+ */
 export interface ModuleStats {
   /** Fully qualified name. `a.b` is inside `a`. */
   readonly fqn: string;

@@ -37,7 +37,7 @@ export async function minimizeRecomputation(
   return keepToBudget(model, shares, budgetBytes) ? { shares, lowerBoundMs: solution.lowerBound } : undefined;
 }
 
-/** Finds the plan with the lowest peak. In it, all activations of the chosen units are freed. @internal */
+/** Finds the plan with the lowest peak, in which all activations of the chosen units are freed. @internal */
 export async function minimizePeak(model: TreeModel, timeLimitS: number): Promise<Shares> {
   const rows = unitRows(model);
   const peak = model.units.length * columnsPerUnit;

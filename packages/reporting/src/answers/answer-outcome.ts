@@ -63,8 +63,8 @@ const questionsAsRecorded: Readonly<Partial<Record<Answer["about"], string>>> = 
 };
 
 /**
- * Puts the outcomes of a change first, with the command to run. The answers about the unchanged step follow, with
- * questions that say so.
+ * Puts the outcomes of a change first, with the command to run. The answers about the unchanged step follow. Their
+ * questions state that they are about the unchanged step.
  */
 export function leadWith(outcomes: readonly Answer[], answers: readonly Answer[]): readonly Answer[] {
   if (outcomes.length === 0) return answers;

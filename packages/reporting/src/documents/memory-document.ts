@@ -170,7 +170,9 @@ function largestRecords({ largest }: MemoryMoment): DocumentRecords {
   };
 }
 
-/** Returns a memory summary as plain data: bytes as allocated, one timeline point for each op. */
+/**
+ * Returns a memory summary as plain data: bytes rounded up to the allocation unit, and one timeline point for each op.
+ */
 export function memorySummaryJson(summary: MemorySummary, depth: number): unknown {
   const { trace, moment, timeline, tracker, simulation } = summary;
   return {

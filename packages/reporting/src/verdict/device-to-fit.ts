@@ -10,8 +10,9 @@ export interface DeviceToFit extends Pick<DeviceSpec, "name" | "memoryBytes"> {
 }
 
 /**
- * Returns the device that a step is judged for. It is `device` if the user asked for that. Otherwise it is the device
- * on which the step was recorded, if the trace states its memory. If not, it is `device` as the default.
+ * Returns the device that a step is judged for. If the user asked for `device`, returns `device`. Otherwise returns the
+ * device on which the step was recorded, if the trace states the memory of that device. If it does not, returns
+ * `device`, marked as the default.
  */
 export function deviceToFit({ header }: Trace, device: DeviceToFit, isAsked: boolean): DeviceToFit {
   const { deviceMemoryBytes } = header;

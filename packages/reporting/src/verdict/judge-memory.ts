@@ -38,7 +38,7 @@ export interface VerdictOptions {
   commandFor?(step: WayToFit | NextStep | FailureRemedy): string | undefined;
 }
 
-/** A step's memory. Bytes as allocated. */
+/** A step's memory. Sizes are rounded up to the allocation unit. */
 export interface StepMemory {
   readonly peakBytes: number;
   readonly bytesByCategory: Readonly<Partial<Record<string, number>>>;

@@ -28,7 +28,7 @@ export interface FittingBatch {
   readonly isSearchLimit?: true;
 }
 
-/** The lowest peak that a plan of a step can reach. Bytes as allocated. */
+/** The lowest peak that a plan of a step can reach. Sizes are rounded up to the allocation unit. */
 export interface LeastHeld {
   /** Bytes on one device. */
   readonly bytes: number;
@@ -37,7 +37,10 @@ export interface LeastHeld {
   readonly ranks?: { readonly worldSize: number; readonly bytes: number };
 }
 
-/** The answer to the first question of every user: does a step fit, and what comes next? Bytes are as allocated. */
+/**
+ * The answer to the first question of every user: does a step fit, and what comes next? Sizes are rounded up to the
+ * allocation unit.
+ */
 export interface Verdict {
   /** Peak memory, as returned by `heldPeak`. For a truncated trace, the peak before its end. */
   readonly peakBytes: number;

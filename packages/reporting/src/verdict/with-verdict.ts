@@ -9,7 +9,10 @@ export function factsOf(verdict: Facts | undefined): Facts {
   return { facts, command };
 }
 
-/** Returns the document with facts at its beginning, and as data under `verdict`. Its records are unchanged. */
+/**
+ * Returns the document with facts added at its beginning. Its JSON value has them under `verdict`. Its records are
+ * unchanged.
+ */
 export function withFacts(document: OutputDocument, facts: Facts): OutputDocument {
   const { command } = facts;
   return {
@@ -23,8 +26,8 @@ export function withFacts(document: OutputDocument, facts: Facts): OutputDocumen
 }
 
 /**
- * Returns the document with a verdict at its beginning, and as data under `verdict`. Its records are unchanged.
- * Undefined means that the run cannot be judged.
+ * Returns the document with a verdict added at its beginning. Its JSON value has it under `verdict`. Its records are
+ * unchanged. Undefined means that the run cannot be judged.
  */
 export function withVerdict(document: OutputDocument, verdict: Verdict | undefined): OutputDocument {
   return {

@@ -15,7 +15,7 @@ const longestStride = 1024;
 
 /** Limits the choice of batches. */
 export interface BatchChoice {
-  /** The batches to choose from, the smallest first. By default any batch. */
+  /** The batches to choose from, the smallest first. Default: any batch. */
   readonly batches?: readonly number[];
 }
 

@@ -4,12 +4,12 @@ import { type OpCall } from "../op-call.js";
 /** Returns the FLOPs of one call of a TensorFlow.js kernel. */
 export type KernelFormula = (call: OpCall) => number;
 
-/** Returns the number of elements of input `index`, or 0 without one. */
+/** Returns the number of elements of input `index`, or 0 if there is no such input. */
 export function inputElements(call: OpCall, index: number): number {
   return elementsOf(call.inputs[index]?.shape ?? [0]);
 }
 
-/** Returns the number of elements of output `index`, or 0 without one. */
+/** Returns the number of elements of output `index`, or 0 if there is no such output. */
 export function outputElements(call: OpCall, index = 0): number {
   return elementsOf(call.outputs[index]?.shape ?? [0]);
 }

@@ -4,7 +4,7 @@ import { outputTarget } from "./output-target.js";
 
 /**
  * Returns the canonical path of the regular file that `path` is or would create, with all symbolic links followed, also
- * those of its folder. Returns undefined if it is not a regular file (a device, a pipe) or cannot exist.
+ * those of its folder. Returns undefined if the path is not a regular file (a device, a pipe) or cannot exist.
  *
  * @example
  * realOutput("../plans/./a.json"); // "/home/me/plans/a.json"

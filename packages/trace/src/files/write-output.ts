@@ -21,7 +21,7 @@ export interface WriteOutputOptions {
  * Writes `content` to `path`. An existing file is replaced only after the new file is complete. The new file gets the
  * mode of the old one. Symbolic links are followed. Character devices and descriptors (`/dev/null`, `/dev/stdout`,
  * `>(command)`) are written to, never replaced. `-` is standard output. Named pipes, sockets, disks and folders are
- * rejected, because writing to a pipe could wait forever.
+ * rejected. Writing to a pipe could wait forever, and writing to a disk would destroy its contents.
  *
  * After an error, Ctrl-C, SIGTERM or SIGHUP no incomplete file is left. After SIGKILL a `remat-….part` file beside the
  * target may remain.

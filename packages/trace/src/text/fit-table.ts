@@ -8,7 +8,7 @@ export interface FitTableOptions {
   readonly width: number;
   /**
    * The value of each column. The least valuable columns are left out first. If two columns have the same value, the
-   * last one is left out first. The first column always stays. By default all are equal.
+   * last one is left out first. The first column always stays. By default all columns have the same value.
    */
   readonly worth?: readonly number[];
   /** Headers of the columns that contain names. Long names may lose their beginning. Default: the first column. */
