@@ -10,8 +10,8 @@ export interface StepsToFit {
   /** Returns the step without changes. */
   stepAt(batch: number, optimizer: string | undefined): Promise<Trace>;
   /**
-   * Returns the step for planning and early release, with its gradients and without manual checkpointing, since the
-   * plan decides on recomputation. If this method is left out, `stepAt` is used instead.
+   * Returns the step for planning and early release. It uses remat's faster gradient functions and no manual
+   * checkpointing, since the plan decides on recomputation. If this method is left out, `stepAt` is used instead.
    */
   freeStepAt?(batch: number, optimizer: string | undefined): Promise<Trace>;
   /** Returns the peak of a step with early release. Left out if it is unknown. */

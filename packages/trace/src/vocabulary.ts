@@ -93,8 +93,8 @@ export const EventKind = {
 } as const;
 
 /**
- * Marks the start of a forward and backward pass. A storage that is freed without an op between this mark and
- * {@link gradientsEndMark} is freed by the engine at the end of the pass.
+ * Marks the start of a forward and backward pass. If a storage is freed between this mark and {@link gradientsEndMark},
+ * but not by an op, the engine frees it at the end of the pass.
  */
 export const gradientsStartMark = "gradientsStart";
 /** Marks the end of a forward and backward pass. See {@link gradientsStartMark}. */

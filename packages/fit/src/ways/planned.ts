@@ -104,8 +104,7 @@ function leastOf(
 }
 
 /**
- * Returns bounds for checkpoint policies. Policies free only tensors that autograd saves, and no other lower bound on
- * the memory of all policies is known.
+ * Returns bounds for checkpoint policies. The bound on memory is 0, because no lower bound for all policies is known.
  */
 function torchBound(unit: FitUnit, trace: Trace, batch: number): PlanBound {
   return { leastBytes: 0, leastMs: takePasses(unit, trace, batch).ms || undefined };

@@ -20,8 +20,8 @@ export interface UnmetBudget {
   /** Weights and other storages that are live all the time, in bytes. */
   readonly heldBytes: number;
   /**
-   * Bytes of other tensors that must stay alive while that op runs. A later op needs them, and they cannot be
-   * recomputed: gradients, random numbers, results.
+   * Bytes of other tensors that must stay alive while the op that needs the most memory runs. A later op needs them,
+   * and they cannot be recomputed: gradients, random numbers, results.
    */
   readonly waitingBytes: number;
 }

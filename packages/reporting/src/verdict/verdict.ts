@@ -84,7 +84,7 @@ export interface Verdict {
    * searched for.
    */
   readonly largestBatch: FittingBatch | null | undefined;
-  /** The command to run next. For a truncated trace this can only be to record it again. */
+  /** The command to run next. For a truncated trace, it records the trace again. */
   readonly command: string | undefined;
   /** The answer to whether the step fits, in a few words. */
   readonly headline: string;

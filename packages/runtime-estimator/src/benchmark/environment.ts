@@ -34,5 +34,5 @@ export function describeEnvironment(): string {
   return `${backend}; ${navigator?.hardwareConcurrency ?? "?"} × unknown processor; ${navigator?.userAgent ?? "unknown runtime"}`;
 }
 
-/** Returns whether kernels of the current backend may still run after they return. */
+/** Returns whether kernels of the current backend may return before they have finished. */
 export const isAsynchronous = (): boolean => findBackend(tf.getBackend()).deviceOf(tf.backend()).isAsynchronous;
