@@ -8,8 +8,8 @@ import { unitSchema } from "../node/fit-schemas.js";
 /** A job of a fleet: a unit, and the files that determine its answer. */
 export interface FleetUnit {
   /**
-   * The files, as plain data with the hashes of their content, and never as paths. A worker rejects the job if it was
-   * not started with the same files.
+   * The files, identified by the hashes of their content. This is plain data without paths. A worker rejects the job if
+   * it was not started with the same files.
    */
   readonly files: unknown;
   /** A hash of the files' content. A worker with other content rejects the job. */

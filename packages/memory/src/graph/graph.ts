@@ -61,7 +61,9 @@ export interface MemoryOptions {
    * as held.
    */
   readonly isReleasable?: IsReleasable | undefined;
-  /** Selects the devices that count. Default: `graph.device`, or every device except the CPU if the graph names none. */
+  /**
+   * Selects the devices that count. Default: `graph.device`, or every device except the CPU if the graph names none.
+   */
   readonly deviceFilter?: DeviceFilter | undefined;
   /**
    * Returns the size that counts for `bytes` requested bytes, such as the size rounded up to the allocator's unit.
