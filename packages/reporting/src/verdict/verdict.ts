@@ -32,7 +32,9 @@ export interface FittingBatch {
 export interface LeastHeld {
   /** Bytes on one device. */
   readonly bytes: number;
-  /** Bytes on each of `worldSize` ranks, with weights sharded by FSDP at the usual blocks. Left out if they cannot be sharded.
+  /**
+   * Bytes on each of `worldSize` ranks, with weights sharded by FSDP at the usual blocks. Left out if they cannot be
+   * sharded.
    */
   readonly ranks?: { readonly worldSize: number; readonly bytes: number };
 }
