@@ -70,8 +70,8 @@ function causeOf(
 
 function describeKill(killed: number | undefined): string {
   return killed === undefined
-    ? "killed by SIGKILL, probably by the system because memory ran out"
-    : "killed by SIGKILL, and the system has counted one more process killed for lack of memory";
+    ? "SIGKILL, probably because memory ran out"
+    : "SIGKILL, and the system's count of out-of-memory kills rose by one";
 }
 
 /** Writes the interrupted step of a thread, complete up to its last op. */
