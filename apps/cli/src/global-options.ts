@@ -13,7 +13,7 @@ export const configurableOptions = [
   option("--width <n>", {
     group: "rare",
     access: "data",
-    purpose: "Maximum width of tables, in characters (default: the terminal width; unlimited in a pipe)",
+    purpose: "Maximum width of tables, in characters (default: the terminal width, unlimited in a pipe)",
     parse: (name, value) => parseCount(name, value, 40),
   }),
 ];

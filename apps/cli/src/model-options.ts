@@ -76,7 +76,7 @@ export const stepOptions = [
     group: "rare",
     access: "data",
     choices: backends,
-    purpose: `Backend to predict, or to run the ops on: ${listed(backends)} (default: ${defaults.backend}; to run ops, the fastest that works)`,
+    purpose: `Backend to predict, or to run the ops on: ${listed(backends)} (default: ${defaults.backend}, and to run ops the fastest that works)`,
   }),
   option("--unit <bytes>", {
     group: "rare",
@@ -87,7 +87,7 @@ export const stepOptions = [
   option("--group <by>", {
     group: "rare",
     access: "data",
-    purpose: `How to group the layers of a flat Keras model: ${listed(groupingNames)}. prefixes groups by name; cuts splits where a single tensor connects two parts (default: ${String(defaults.grouping)})`,
+    purpose: `How to group the layers of a flat Keras model: ${listed(groupingNames)}. prefixes groups by name, and cuts splits at single tensors that connect two parts (default: ${String(defaults.grouping)})`,
     choices: groupingNames,
   }),
   option("--checkpointing <how>", {

@@ -38,7 +38,7 @@ const options = [
   option("--top <n>", {
     group: "usual",
     access: "data",
-    purpose: "Number of largest storages to list (default: 10; all with --format csv)",
+    purpose: "Number of largest storages to list (default: 10, but all with --format csv)",
     parse: parseCount,
   }),
   formatOption,

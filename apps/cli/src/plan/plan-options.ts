@@ -178,7 +178,7 @@ export const planOptions = [
     group: "usual",
     access: "data",
     purpose:
-      "Search time, such as 5s, 500ms or 2min. For a graph file, it includes reading and writing (default: 5s; no limit with --iterations)",
+      "Search time, such as 5s, 500ms or 2min. For a graph file, it includes reading and writing (default: 5s, no limit with --iterations)",
     parse: parseTimeMs,
   }),
   option("--iterations <n>", {
@@ -285,7 +285,7 @@ export const planOptions = [
   option("--top <n>", {
     group: "rare",
     access: "data",
-    purpose: "Number of recomputed storages or nodes to list (default: 10; all with --format csv)",
+    purpose: "Number of recomputed storages or nodes to list (default: 10, but all with --format csv)",
     parse: parseCount,
   }),
   option("-o, --output <file>", {
