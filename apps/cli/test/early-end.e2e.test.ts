@@ -46,7 +46,9 @@ describe("a process that ends before its command is over", () => {
     ]) {
       const { status, lines } = run(`process.exit(${given})`);
       expect(status).toBe(code);
-      expect(lines).toEqual([expect.stringMatching(new RegExp(`ended the process \\(exit code ${given}\\).* Remove `))]);
+      expect(lines).toEqual([
+        expect.stringMatching(new RegExp(`ended the process \\(exit code ${given}\\).* Remove `)),
+      ]);
     }
   });
 

@@ -57,7 +57,8 @@ export const fitGridOptions = [
   option("--batch <sizes>", {
     group: "usual",
     access: "data",
-    purpose: "Batch sizes to try per rank, such as 1..512 or 8,16,32 (default: 1..512, or as recorded for recorded runs)",
+    purpose:
+      "Batch sizes to try per rank, such as 1..512 or 8,16,32 (default: 1..512, or as recorded for recorded runs)",
     parse: parseBatches,
   }),
   option("--optimizer <names>", {
