@@ -24,11 +24,25 @@ try {
   const page = await browser.newPage({ viewport: { width: 1024, height: 1264 }, colorScheme: "light" });
   await page.goto(pathToFileURL(report).href);
   await page.locator("h2").first().waitFor();
-  // Charts are drawn and the plan of the budget is found.
-  await page.waitForTimeout(3000);
-  const picture = await page.screenshot();
+  const picture = await pictureAtRest(page);
   await browser.close();
   keepPicture(join(root, "docs/report.png"), picture, samePixels);
 } finally {
   rmSync(folder, { recursive: true, force: true });
+}
+
+/**
+ * Takes a picture once charts are drawn and the plan of the budget is found, so the page no longer changes.
+ *
+ * @param {import("playwright-core").Page} page
+ */
+async function pictureAtRest(page) {
+  let last = Buffer.alloc(0);
+  for (let tries = 0; tries < 30; tries++) {
+    await page.waitForTimeout(3000);
+    const picture = await page.screenshot();
+    if (picture.equals(last)) return picture;
+    last = picture;
+  }
+  throw new Error("the report still changes after 90 seconds");
 }
