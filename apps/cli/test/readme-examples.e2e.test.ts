@@ -4,7 +4,8 @@ import { examples, root } from "./pages.js";
 import { remat } from "./run.js";
 
 /** How good a plan is proven to be depends on how far a machine gets in the time for it. */
-const withoutBound = (text: string) => text.replace(/; (no plan takes less than .*|proven optimal.*)$/m, "");
+const withoutBound = (text: string) =>
+  text.replace(/; (no plan within the budget takes less than .*|proven optimal.*)$/m, "");
 
 // The output is as wide as the typed path, which starts in the folder of the clone.
 const before = process.cwd();

@@ -93,7 +93,7 @@ export interface FitStep {
    * The optimality gap of a plan: an upper bound on how much cheaper another plan could be, as a fraction of the step.
    */
   readonly gap?: number;
-  /** The factor by which the unit's number of changes was multiplied to find the plan. Default: 1. */
+  /** The factor by which the search's iterations were multiplied to find the plan. Default: 1. */
   readonly effort?: number;
   /** The sharding plan of a rank. */
   readonly sharding?: ShardingPlan;

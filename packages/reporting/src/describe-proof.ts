@@ -8,5 +8,5 @@ import { formatMs, formatOverhead } from "./format-quantity.js";
 export function describeProof({ predicted: { gap, lowerBound }, origin, subject }: Plan): string {
   if (gap === 0) return origin.order === "fixed" ? "proven optimal for this order" : "proven optimal";
   const cost = subject.kind === "trace" ? formatMs(lowerBound) : String(lowerBound);
-  return `no plan takes less than ${cost} (optimality gap ${formatOverhead(gap)})`;
+  return `no plan within the budget takes less than ${cost} (optimality gap ${formatOverhead(gap)})`;
 }

@@ -89,7 +89,7 @@ export interface ParseShardingPlanOptions {
  *
  * Recording:
  *
- * - `stored=DTYPE` is the dtype of shards, for a run that computes in the lower dtype itself.
+ * - `stored=DTYPE` is the dtype of shards, if the recorded model already computes in a lower dtype than the shards have.
  * - `own-casts=norm+softmax+loss` lists what the model's code computes in `float32` by itself. `own-casts=` alone means
  *   that it computes nothing in `float32`.
  * - `as-tracked` follows PyTorch's `FSDPMemTracker`.

@@ -475,7 +475,7 @@ export const errorReference = {
     },
     PYTORCH_POLICY: {
       meaning:
-        "A module to checkpoint does not run in the trace or is inside another one, or the trace is of another framework.",
+        "A module to checkpoint does not run in the trace, or is inside another checkpointed module. Or the trace is not from PyTorch.",
       cure: "Use a PyTorch run, and name only modules that run and are not inside one another.",
     },
   },
@@ -589,7 +589,7 @@ export const errorReference = {
     },
     NATIVE_LIBRARY: {
       meaning: "The path of `--tensorflow` is missing or is not TensorFlow.",
-      cure: "Pass the path of TensorFlow's folder in Python's site-packages (2.12 or later), or the path of a wheel.",
+      cure: "Pass the folder of TensorFlow 2.12 or later in Python's site-packages, or a wheel.",
     },
     NATIVE_WHEEL: {
       meaning: "No suitable TensorFlow wheel was found, or the given file is not a TensorFlow wheel.",

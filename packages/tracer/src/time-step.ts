@@ -20,7 +20,7 @@ export interface TimeStepOptions extends StepRequest {
    * count. Default: 1.
    */
   readonly inARow?: number;
-  /** Minimum number of turns. Default: 2. */
+  /** Minimum number of turns (see `ways` and `inARow`). Default: 2. */
   readonly minSteps?: number;
   /** Maximum number of turns. Default: 7. */
   readonly maxSteps?: number;

@@ -28,7 +28,7 @@ const options = [
   option("--early-release", {
     group: "usual",
     access: "data",
-    purpose: "Instead of --budget or --plan: free everything after its last use, without recomputation",
+    purpose: "Instead of --budget or --plan: free tensors early, without recomputation",
   }),
   ...grouped("usual", [updateInBackwardOption]),
 ];

@@ -98,7 +98,7 @@ export const fitGridOptions = [
     group: "rare",
     access: "data",
     purpose:
-      "Network between ranks: per-node=8,node=450,between=50,latency=5 in GB/s and µs (default: set by the device)",
+      "Network between ranks: per-node=8,node=450,between=50,latency=5 for devices per node, GB/s within and between nodes, and µs (default: set by the device)",
   }),
   option("--global-batch <n>", {
     group: "rare",

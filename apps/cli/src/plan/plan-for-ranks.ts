@@ -80,7 +80,7 @@ export async function planForRanks(trace: Trace, name: string, request: RanksReq
   const { ranks, pricing, asked, shown, io, progress, write } = request;
   const { sharding, network, codePath } = ranks;
   const { device } = pricing;
-  // Checked before the search, because its result would be lost.
+  // Checked before the search. A failure after it would lose the plan.
   if (codePath !== undefined) requireFullyShardable(trace.header.framework, name);
   const judge = { device, network };
   progress.show(`planning ${name}`, true);

@@ -197,7 +197,7 @@ export const planOptions = [
     group: "rare",
     access: "data",
     choices: planOrders,
-    purpose: "For graph files: keep the order in which nodes first run (fixed), or choose it (free)",
+    purpose: "For graph files: fixed keeps the file's order of nodes, and free lets remat choose another",
     default: "fixed",
   }),
   option("--executor <name>", {
@@ -222,7 +222,7 @@ export const planOptions = [
     group: "rare",
     access: "data",
     purpose:
-      "Allow offloading to host memory over a link of this rate in each direction: 12GB/s, or the word device for the link of --device. With --link, costs in graph files count as milliseconds",
+      "Allow offloading to host memory over a link of this rate in each direction: 12GB/s, or the word device for the link of --device. To compare it with recomputation, costs in graph files are then read as milliseconds",
     parse: parseLink,
   }),
   option("--pareto <n>", {

@@ -45,7 +45,7 @@ export const runOptions = [
   option("--early-release", {
     group: "usual",
     access: "data",
-    purpose: "Free everything after its last use, without recomputation",
+    purpose: "Free tensors early, without recomputation",
   }),
   updateInBackwardOption,
   option("--memory <size>", {

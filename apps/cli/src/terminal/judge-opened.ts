@@ -50,7 +50,7 @@ export interface JudgingRequest {
 const workerFile = new URL("./judge-worker.js", import.meta.url);
 
 /**
- * Does the same as {@link judgeOpened} in a thread that `signal` ends. Searching for ways to fit takes seconds, and
+ * Does the same as {@link judgeOpened} in a worker thread. Aborting `signal` ends the thread. Searching for ways to fit takes seconds, and
  * trying smaller batches runs the model's code.
  */
 export function judgeInThread(

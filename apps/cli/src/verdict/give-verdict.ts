@@ -24,7 +24,7 @@ import { predictEarlyRelease } from "./predict-early-release.js";
 export interface GivenVerdict extends Given {
   readonly pricing: Pick<Pricing, "device" | "isAsked">;
   readonly outcome?: Outcome | undefined;
-  /** The step with its manual checkpointing, if the verdict is on the step without it. */
+  /** The step with the model's manual checkpointing. Set only if the verdict ignores that checkpointing. */
   readonly handCheckpointed?: GivenStep | undefined;
   /** The step that plans are made for, if it was already traced. */
   readonly planned?: Trace | undefined;

@@ -50,7 +50,7 @@ function copyStates(layer: StatefulLayer, guard: (typeof guards)[number]): void 
   layer.keptStates = [];
 }
 
-/** Copies without an op, which a trace would show. */
+/** Copies a tensor without running an op, because an op would appear in the trace. */
 function onSameData(state: Tensor): Tensor {
   const engine = engineInternals();
   const backend = engine.state.tensorInfo.get(state.dataId)?.backend;

@@ -71,8 +71,8 @@ function isBetter(a: Tried, b: Tried, budgetBytes: number): boolean {
 }
 
 /**
- * Returns the plain order with recomputation: values created before `until` are freed before `peak`, unless another
- * stretch before the peak reads them.
+ * Returns an order of the nodes with recomputation. The graph is split into stretches of `length` nodes. Values created
+ * before `until` are freed before `peak`, unless another stretch before the peak reads them.
  */
 function recomputeStretches(graph: PlanningGraph, length: number, until: number, peak: number): Int32Array {
   const { nodeCount, valueCount, producer, consumers, recomputable, inputs, outputs } = graph;
