@@ -106,7 +106,7 @@ function specsStage(backend, modes) {
 
 /**
  * Test files of the PyTorch exporter that every change runs. The others are in `.ci/nightly`: `test_compiled` compiles
- * models, and `test_cuda` needs a GPU.
+ * models, `test_cuda` needs a GPU, and `test_programs`, `test_regions` and `test_wrapped` take a minute.
  */
 const pytorchTests = [
   ...[
@@ -114,11 +114,8 @@ const pytorchTests = [
     "test_fit",
     "test_hidden_state",
     "test_steps",
-    "test_programs",
     "test_parts",
-    "test_regions",
     "test_sharded",
-    "test_wrapped",
     "test_early_stop",
     "test_late_writes",
     "test_modules",

@@ -41,8 +41,8 @@ const exceptions: Readonly<Record<string, Exceptions>> = {
 
 /**
  * The kinds of test files, by the end of their names. `*.alone.test.ts` and `*.alone.e2e.test.ts` mock modules or need
- * a new process. `*.e2e.test.ts` starts processes, browsers, terminals or bundlers, or needs the native backend.
- * `pnpm test` leaves it to `pnpm test:all`.
+ * a new process. `*.e2e.test.ts` starts processes, browsers, terminals or bundlers, needs the native backend, or runs whole
+ * commands and searches that take minutes together. `pnpm test` leaves it to `pnpm test:all`.
  */
 const kinds = [
   { suffix: "", end: ".test.ts", isIsolated: undefined },
