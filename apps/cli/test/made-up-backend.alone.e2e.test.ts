@@ -87,7 +87,8 @@ it("is started from its package, prepared and given the kernels of gradients, wh
 });
 
 it("is in help, and in what is said of another", async () => {
-  expect((await remat("memory", "--help", "--all")).stdout).toMatch(/tensorflow, newb, wasm or cpu/);
+  // Help is wrapped to the width of the terminal.
+  expect((await remat("memory", "--help", "--all")).stdout).toMatch(/tensorflow,\s+newb,\s+wasm\s+or\s+cpu/);
   expect((await remat("memory", run, "--backend", "xla")).stderr).toContain(
     "expects one of tensorflow, newb, wasm, cpu",
   );
