@@ -379,7 +379,7 @@ class Policy(Folder):
             remat.apply(shallow, policy | {"moduleCount": count})
         other = Transformer()
         other.layers[1] = torch.nn.Linear(64, 64)
-        with self.assertRaisesRegex(ValueError, "module 'layers.1' has type Block, and this one Linear"):
+        with self.assertRaisesRegex(ValueError, "module 'layers.1' has type Block in the policy and Linear in this model"):
             remat.apply(other, policy)
         self.assertIs(type(other.layers[0]), type(Transformer().layers[0]))
 
