@@ -1,4 +1,13 @@
-import { forwardOpsByCall, type ModuleIndex, type OpIndex, row, type Trace } from "@remat/trace";
+import {
+  type CallIndex,
+  EventKind,
+  forwardOpsByCall,
+  type ModuleIndex,
+  type OpIndex,
+  Phase,
+  row,
+  type Trace,
+} from "@remat/trace";
 import { type JsonText, json } from "@remat/trace/emit";
 
 /**
@@ -67,18 +76,21 @@ export function toCheckpointPolicyFile(
 ): CheckpointPolicyFile {
   const { header, modules, calls } = trace;
   const opsOf = forwardOpsByCall(trace);
+  const saving = savingCalls(trace);
   const parts = new Map<string, (readonly [number, number, (readonly number[])?])[]>();
   for (const { fqn, ops } of policy) if (ops !== undefined) parts.set(fqn, [...(parts.get(fqn) ?? []), ops]);
   const entries = policy.map(({ fqn, saved }): [string, CheckpointedModule] => {
     const module = modules.findIndex((one) => one.fqn === fqn);
-    const call = calls.module.indexOf(module);
+    const first = calls.module.indexOf(module);
+    // A call without gradients dispatches other ops. In inference mode, dropout is one op.
+    const call = calls.module.findIndex((one, i) => one === module && saving.has(i));
     const dot = fqn.indexOf(".");
     return [
       dot < 0 ? "" : fqn.slice(dot + 1),
       {
         type: modules[module].kind,
         parameters: weightShapes(trace, module),
-        save: opsAt(trace, opsOf[call] ?? [], saved),
+        save: opsAt(trace, opsOf[call < 0 ? first : call] ?? [], saved),
         ...(parts.has(fqn) && {
           parts: parts.get(fqn)!.toSorted((a, b) => a[0] - b[0]),
           ...opsOfEachCall(
@@ -114,6 +126,22 @@ export function writeCheckpointPolicyFile({ modules, ...head }: CheckpointPolicy
     json`}`,
     json``,
   ]);
+}
+
+/** Returns the forward calls in which autograd saves tensors. */
+function savingCalls({ events, moduleEvents }: Trace): ReadonlySet<CallIndex> {
+  const saving = new Set<CallIndex>();
+  const active: CallIndex[] = [];
+  for (let event = 0; event < events.count; event++) {
+    const item = events.subject[event];
+    if (events.kind[event] === EventKind.save) for (const call of active) saving.add(call);
+    if (events.kind[event] !== EventKind.enterModule && events.kind[event] !== EventKind.exitModule) continue;
+    if (moduleEvents.phase[item] !== Phase.forward) continue;
+    const call = moduleEvents.call[item];
+    if (events.kind[event] === EventKind.enterModule) active.push(call);
+    else active.splice(active.lastIndexOf(call), 1);
+  }
+  return saving;
 }
 
 function weightShapes(trace: Trace, module: ModuleIndex): number[][] {

@@ -66,3 +66,25 @@ test("ops of a sharded module count from where its weights are all-gathered, as 
   const { modules } = toCheckpointPolicyFile(b.build(), [{ fqn: "Net", saved: [0], ops: [0, 2] }]);
   expect(modules[""]).toMatchObject({ save: [{ op: "aten.mm.default", ordinal: 0 }], parts: [[0, 2]], ops: 2 });
 });
+
+test("saved ops are those of a call that autograd saves tensors in, not of an earlier call without gradients", () => {
+  const b = new TraceBuilder({ framework: "pytorch", device: "cpu", mode: "real", allocationUnitBytes: 1 });
+  const net = b.module({ fqn: "Net", kind: "Net", leaf: true });
+  const storage = b.allocate(4);
+  const run = (names: readonly string[], saves: boolean): void => {
+    const call = b.call(net, -1, true);
+    b.enterModule(call);
+    for (const name of names)
+      b.op({ name, phase: Phase.forward, flags: 0, stack: b.stackOfCall(call), inputs: [], outputs: [] });
+    if (saves) b.save(storage);
+    b.exitModule(call);
+  };
+  // In inference mode, PyTorch dispatches whole ops.
+  run(["aten.linear.default", "aten.gelu.default", "aten.dropout.default"], false);
+  run(["aten.t.default", "aten.addmm.default", "aten.gelu.default", "aten.bernoulli_.float"], true);
+  const { modules } = toCheckpointPolicyFile(b.build(), [{ fqn: "Net", saved: [1, 2] }]);
+  expect(modules[""].save).toEqual([
+    { op: "aten.addmm.default", ordinal: 0 },
+    { op: "aten.gelu.default", ordinal: 0 },
+  ]);
+});

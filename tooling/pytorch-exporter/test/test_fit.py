@@ -263,7 +263,7 @@ class Fit(Folder):
             losses[1].backward()
 
         every = (validates, asks_an_older_one, keeps_its_graph, has_two_losses, calls_a_loss, has_two_heads)
-        for passes in every if os.environ.get("REMAT_ALL_TESTS") else every[::2]:
+        for passes in every if os.environ.get("REMAT_ALL_TESTS") else every[1::2]:
             with self.subTest(passes.__name__):
                 torch.manual_seed(0)
                 x = torch.randn(256, 64)
