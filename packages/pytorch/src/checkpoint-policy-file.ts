@@ -81,21 +81,21 @@ export function toCheckpointPolicyFile(
   for (const { fqn, ops } of policy) if (ops !== undefined) parts.set(fqn, [...(parts.get(fqn) ?? []), ops]);
   const entries = policy.map(({ fqn, saved }): [string, CheckpointedModule] => {
     const module = modules.findIndex((one) => one.fqn === fqn);
-    const first = calls.module.indexOf(module);
+    const ofModule = [...opsOf.keys()].filter((one) => calls.module[one] === module);
     // A call without gradients dispatches other ops. In inference mode, dropout is one op.
-    const call = calls.module.findIndex((one, i) => one === module && saving.has(i));
+    const call = ofModule.find((one) => saving.has(one)) ?? ofModule[0];
     const dot = fqn.indexOf(".");
     return [
       dot < 0 ? "" : fqn.slice(dot + 1),
       {
         type: modules[module].kind,
         parameters: weightShapes(trace, module),
-        save: opsAt(trace, opsOf[call < 0 ? first : call] ?? [], saved),
+        save: opsAt(trace, opsOf[call] ?? [], saved),
         ...(parts.has(fqn) && {
           parts: parts.get(fqn)!.toSorted((a, b) => a[0] - b[0]),
           ...opsOfEachCall(
             trace,
-            opsOf.filter((_, one) => calls.module[one] === module),
+            ofModule.map((one) => opsOf[one]),
             Math.max(...parts.get(fqn)!.map(([, end]) => end)),
           ),
         }),
@@ -133,12 +133,12 @@ function savingCalls({ events, moduleEvents }: Trace): ReadonlySet<CallIndex> {
   const saving = new Set<CallIndex>();
   const active: CallIndex[] = [];
   for (let event = 0; event < events.count; event++) {
-    const item = events.subject[event];
-    if (events.kind[event] === EventKind.save) for (const call of active) saving.add(call);
-    if (events.kind[event] !== EventKind.enterModule && events.kind[event] !== EventKind.exitModule) continue;
+    const [kind, item] = [events.kind[event], events.subject[event]];
+    if (kind === EventKind.save) for (const call of active) saving.add(call);
+    if (kind !== EventKind.enterModule && kind !== EventKind.exitModule) continue;
     if (moduleEvents.phase[item] !== Phase.forward) continue;
     const call = moduleEvents.call[item];
-    if (events.kind[event] === EventKind.enterModule) active.push(call);
+    if (kind === EventKind.enterModule) active.push(call);
     else active.splice(active.lastIndexOf(call), 1);
   }
   return saving;
