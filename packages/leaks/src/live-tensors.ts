@@ -16,6 +16,12 @@ import {
 } from "./tell-makers.js";
 import { type Group, Kind, Maker, Origin, type Young } from "./tensor-groups.js";
 
+/** A line that leaks for certain, and the share of its live tensors that are of one kind. */
+interface NamedLine {
+  readonly maker: number;
+  readonly share: number;
+}
+
 /** More allocation sites and kinds than any program has. Tensors of further ones are counted together. */
 const mostMakers = 4096;
 const mostKinds = 16_384;
@@ -232,7 +238,6 @@ export class LiveTensors {
     if (all.verdict !== "growing" || makers.some(isToBlame)) {
       const rest = Math.round(all.count - makers.reduce((sum, { alive }) => sum + alive, 0));
       const steady = { ...all, verdict: "steady", countPerPeriod: 0, bytesPerPeriod: 0 } as const;
-      // A line may make tensors of several kinds.
       const named = makers
         .filter(({ maker }) => told[maker].verdict === "growing")
         .map(({ maker, alive }) => ({ maker, share: alive / Math.max(1, told[maker].count) }));
@@ -260,18 +265,13 @@ export class LiveTensors {
    * Another line may leak in addition to one that leaks for certain: if it has lost tensors, or if its estimate has
    * risen and the lines that leak for certain leave growth of the kind unexplained.
    */
-  private tellPossible(
-    kind: Kind,
-    all: LeakMaker,
-    maker: number,
-    named: readonly { readonly maker: number; readonly share: number }[],
-  ): readonly LeakMaker[] {
+  private tellPossible(kind: Kind, all: LeakMaker, maker: number, named: readonly NamedLine[]): readonly LeakMaker[] {
     const { row, site, lost, held } = this.makers[maker];
     if (site.line === undefined) return [];
     const isLosing = kind.lostStacks(maker) >= fewestLost;
     const growth = this.growth.growthOf(row, { isLost: lost > held, isPossible: true });
     const grows = growth.verdict === "growing";
-    if (!isLosing && !(grows && this.isUnexplained(kind, growth, named))) return [];
+    if (!isLosing && !(grows && this.exceedsNamed(kind, growth, named))) return [];
     const part = isLosing ? kind.estimate(maker, "lost").count / kind.lost : 0;
     const countPerPeriod = grows ? growth.countPerPeriod : part * all.countPerPeriod;
     const bytesPerPeriod = grows ? growth.bytesPerPeriod : part * all.bytesPerPeriod;
@@ -282,11 +282,7 @@ export class LiveTensors {
   }
 
   /** Compares growth by the same kind of period, since each allocation site is reported by the kind that suits it. */
-  private isUnexplained(
-    kind: Kind,
-    { period, countPerPeriod }: MakerGrowth,
-    named: readonly { readonly maker: number; readonly share: number }[],
-  ): boolean {
+  private exceedsNamed(kind: Kind, { period, countPerPeriod }: MakerGrowth, named: readonly NamedLine[]): boolean {
     if (period === undefined) return false;
     const inAll = this.growth.growthPer(period, kind.row, { isLost: kind.lost > kind.held });
     const explained = named.reduce((sum, { maker, share }) => {

@@ -209,8 +209,7 @@ export class GrowthAccumulator {
   ): number {
     const clock = this.clocks.get(period);
     if (clock === undefined) return 0;
-    const [count, bytes] = [this.counts[maker] ?? 0, this.bytes[maker] ?? 0];
-    return judgeClock(period, clock, maker, { count, bytes, isLost, isPossible }).countPerPeriod;
+    return judgeClock(period, clock, maker, { ...this.aliveOf(maker), isLost, isPossible }).countPerPeriod;
   }
 
   /**
@@ -224,14 +223,14 @@ export class GrowthAccumulator {
     maker: number,
     { isLost = false, isPossible = false }: Pick<SeriesNature, "isLost" | "isPossible"> = {},
   ): MakerGrowth {
-    const [count, bytes] = [this.counts[maker] ?? 0, this.bytes[maker] ?? 0];
+    const now = this.aliveOf(maker);
     const variance = this.variances[maker] ?? 0;
-    const alive = { count, bytes, ...(variance > 0 && { countError: Math.sqrt(variance) }) };
+    const alive = { ...now, ...(variance > 0 && { countError: Math.sqrt(variance) }) };
     const all = [...this.clocks]
       .filter(([, { isOver }]) => isLost || !isOver)
       .map(([period, clock]) => ({
         ...alive,
-        ...judgeClock(period, clock, maker, { count, bytes, isLost, isPossible }),
+        ...judgeClock(period, clock, maker, { ...now, isLost, isPossible }),
       }));
     // If it grows by several kinds of period, choose the one with a growth closest to one object per period.
     const growing = all
@@ -249,6 +248,10 @@ export class GrowthAccumulator {
         periods: 0,
       }
     );
+  }
+
+  private aliveOf(maker: number): { readonly count: number; readonly bytes: number } {
+    return { count: this.counts[maker] ?? 0, bytes: this.bytes[maker] ?? 0 };
   }
 }
 
