@@ -4,12 +4,13 @@
 // Usage: pnpm bench [--json] [name …]
 // With --against REV, compares the headline figures of this tree with those of another commit, in turn, and fails if one
 // is more than 5% worse: pnpm bench --against main~20 [--rounds 7] [part of a headline …]
+// With --release VERSION as well, adds a line to history.jsonl: once a release, against the one before.
 import { fork } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { appendFileSync, readdirSync } from "node:fs";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { allowedSlowdown, compareWith } from "./src/against.js";
+import { allowedSlowdown, compareWith, historyLine } from "./src/against.js";
 import { describeRatio, describeRow, isBusy, ratioTable, tableOf, verdict } from "./src/rows.js";
 import { howToAskTorch } from "./src/torch.js";
 
@@ -23,6 +24,7 @@ const { values: options, positionals: wanted } = parseArgs({
     json: { type: "boolean", default: false },
     against: { type: "string" },
     rounds: { type: "string", default: "7" },
+    release: { type: "string" },
   },
   allowPositionals: true,
 });
@@ -31,6 +33,11 @@ if (options.against !== undefined) {
   const ratios = await compareWith(options.against, { names: wanted, rounds: Number(options.rounds), report });
   if (options.json) console.log(JSON.stringify(ratios, null, 2));
   else console.log(ratioTable(ratios));
+  if (options.release !== undefined)
+    appendFileSync(
+      `${folder}history.jsonl`,
+      historyLine({ release: options.release, against: options.against }, ratios),
+    );
   const worse = ratios.filter(({ isWorse }) => isWorse);
   if (worse.length > 0)
     console.error(

@@ -76,6 +76,24 @@ export function ratioOf({ name, unit }, pairs) {
   };
 }
 
+/**
+ * The ratios as a line of `history.jsonl`, which shows over the years what became slower, and when.
+ *
+ * @param {{ readonly release: string, readonly against: string }} versions
+ * @param {readonly Ratio[]} ratios
+ * @returns {string} JSON, with its line break
+ */
+export function historyLine({ release, against }, ratios) {
+  const rounded = (/** @type {number} */ value) => Number(value.toPrecision(3));
+  return `${JSON.stringify({
+    release,
+    against,
+    node: process.version,
+    ratios: Object.fromEntries(ratios.map(({ name, ratio }) => [name, rounded(ratio)])),
+    figures: Object.fromEntries(ratios.map(({ name, now, unit }) => [name, `${rounded(now)} ${unit}`])),
+  })}\n`;
+}
+
 /** @param {string} tree @param {import("./headlines.js").Headline} headline @returns {number} */
 function measure(tree, { name, command, unit }) {
   const args =

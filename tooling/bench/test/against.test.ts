@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ratioOf } from "../src/against.js";
+import { historyLine, ratioOf } from "../src/against.js";
 
 const headline = { name: "estimate", unit: "ms" } as const;
 const pairs = (...ratios: readonly number[]) => ratios.map((ratio) => ({ before: 100, now: 100 * ratio }));
@@ -20,5 +20,16 @@ describe("a headline beside that of another revision", () => {
     ["a gain", [0.5, 0.6, 0.4]],
   ])("is not worse after %s", (_, ratios) => {
     expect(ratioOf(headline, pairs(...ratios)).isWorse).toBe(false);
+  });
+});
+
+it("becomes a line of the history", () => {
+  const line = historyLine({ release: "0.2.0", against: "v0.1.0" }, [ratioOf(headline, pairs(0.5, 0.51234, 0.6))]);
+  expect(line).toMatch(/\n$/);
+  expect(JSON.parse(line)).toMatchObject({
+    release: "0.2.0",
+    against: "v0.1.0",
+    ratios: { estimate: 0.512 },
+    figures: { estimate: "51.2 ms" },
   });
 });
