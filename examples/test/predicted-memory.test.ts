@@ -88,14 +88,17 @@ describe.each(backends)(
       240_000,
     );
 
-    it.each(["transformer", "gpt-2"])("%s: next tokens, trained with Adam", async (name) => {
-      const build = await exampleNamed(name);
-      await compare((args) => build({ ...args, objective: "next-token" }), {
-        optimizer: "adam",
-        steps: 2,
-        stepsBefore: 0,
-      });
-    });
+    it.each(sampledCases(["transformer", "gpt-2"], 2, backend === "cpu" ? 0 : 1))(
+      "%s: next tokens, trained with Adam",
+      async (name) => {
+        const build = await exampleNamed(name);
+        await compare((args) => build({ ...args, objective: "next-token" }), {
+          optimizer: "adam",
+          steps: 2,
+          stepsBefore: 0,
+        });
+      },
+    );
 
     it.each(optimizerNames)(
       "two steps of nested models that share layers, and of an LSTM, with %s",

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { nativeApp } from "@remat/testkit";
+import { nativeApp, sampledCases } from "@remat/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { twoLayers } from "./fixtures/two-layers.js";
 import { remat } from "./run.js";
@@ -44,52 +44,55 @@ const backends = [
   ...(nativeFolder === undefined ? [] : [["tensorflow", "stock,recompute"] as const]),
 ];
 
-describe.each(backends)("the largest batch of each way on %s", (backend, ways) => {
-  it("is trained within a limit on resident memory, holding what was found to the byte; the next one is refused", async () => {
-    const step = [model, "--optimizer", "adam", "--backend", backend, "--format", "json"];
-    const peak = await remat("memory", ...step, "--batch", "40");
-    const { peakBytes: room } = JSON.parse(peak.stdout) as { peakBytes: number };
-    const limit = ["--memory", `${reserve + room}B`, "--reserve", `${reserve}B`];
-    const found = await remat("fit", ...step, ...limit, "--ways", ways, "--objective", "batch", "--devices", "here");
-    expect(found).toMatchObject({ code: 0, stderr: "" });
-    const { rows } = JSON.parse(found.stdout) as { rows: readonly Row[] };
-    expect(rows.map(({ configuration }) => configuration.way).sort()).toEqual(ways.split(",").sort());
-    const stock = rows.find(({ configuration }) => configuration.way === "stock")!;
-    // If TensorFlow's kernels use Eigen, they also take memory.
-    expect(stock.batch).toBe(stock.memoryBytes === room ? 40 : 39);
-    for (const { configuration, batch, peakBytes, memoryBytes, next } of rows) {
-      const run = (samples: number) =>
-        remat(
-          "run",
-          ...step,
-          ...limit,
-          ...howTo[configuration.way](memoryBytes),
-          "--batch",
-          `${samples}`,
-          "--steps",
-          "2",
-        );
-      const { code, stdout, stderr } = await run(batch);
-      expect({ way: configuration.way, code, stderr }).toEqual({ way: configuration.way, code: 0, stderr: "" });
-      const { measured } = JSON.parse(stdout) as { measured: { peakBytes: number } };
-      expect(next.batch).toBe(batch + 1);
-      if (configuration.way === "recompute") {
-        // A search that takes longer may find another plan, and one for the next batch.
-        expect(measured.peakBytes).toBeLessThanOrEqual(memoryBytes);
-        continue;
+describe.each(sampledCases(backends, 2, backends.length - 1))(
+  "the largest batch of each way on %s",
+  (backend, ways) => {
+    it("is trained within a limit on resident memory, holding what was found to the byte; the next one is refused", async () => {
+      const step = [model, "--optimizer", "adam", "--backend", backend, "--format", "json"];
+      const peak = await remat("memory", ...step, "--batch", "40");
+      const { peakBytes: room } = JSON.parse(peak.stdout) as { peakBytes: number };
+      const limit = ["--memory", `${reserve + room}B`, "--reserve", `${reserve}B`];
+      const found = await remat("fit", ...step, ...limit, "--ways", ways, "--objective", "batch", "--devices", "here");
+      expect(found).toMatchObject({ code: 0, stderr: "" });
+      const { rows } = JSON.parse(found.stdout) as { rows: readonly Row[] };
+      expect(rows.map(({ configuration }) => configuration.way).sort()).toEqual(ways.split(",").sort());
+      const stock = rows.find(({ configuration }) => configuration.way === "stock")!;
+      // If TensorFlow's kernels use Eigen, they also take memory.
+      expect(stock.batch).toBe(stock.memoryBytes === room ? 40 : 39);
+      for (const { configuration, batch, peakBytes, memoryBytes, next } of rows) {
+        const run = (samples: number) =>
+          remat(
+            "run",
+            ...step,
+            ...limit,
+            ...howTo[configuration.way](memoryBytes),
+            "--batch",
+            `${samples}`,
+            "--steps",
+            "2",
+          );
+        const { code, stdout, stderr } = await run(batch);
+        expect({ way: configuration.way, code, stderr }).toEqual({ way: configuration.way, code: 0, stderr: "" });
+        const { measured } = JSON.parse(stdout) as { measured: { peakBytes: number } };
+        expect(next.batch).toBe(batch + 1);
+        if (configuration.way === "recompute") {
+          // A search that takes longer may find another plan, and one for the next batch.
+          expect(measured.peakBytes).toBeLessThanOrEqual(memoryBytes);
+          continue;
+        }
+        expect({ way: configuration.way, bytes: measured.peakBytes }).toEqual({
+          way: configuration.way,
+          bytes: peakBytes,
+        });
+        expect(await run(next.batch)).toMatchObject({
+          code: 1,
+          stdout: "",
+          stderr: expect.stringContaining("Nothing was run"),
+        });
       }
-      expect({ way: configuration.way, bytes: measured.peakBytes }).toEqual({
-        way: configuration.way,
-        bytes: peakBytes,
-      });
-      expect(await run(next.batch)).toMatchObject({
-        code: 1,
-        stdout: "",
-        stderr: expect.stringContaining("Nothing was run"),
-      });
-    }
-  });
-});
+    });
+  },
+);
 
 const howTo: Readonly<Record<string, (room: number) => readonly string[]>> = {
   stock: () => [],

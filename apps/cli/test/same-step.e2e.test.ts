@@ -6,6 +6,7 @@ import { predictReleasedPeak } from "@remat/checkpoint/predict";
 import { heldPeak } from "@remat/memory";
 import { formatBytes, summarizeSac } from "@remat/reporting";
 import { SACEstimator } from "@remat/sac-core/estimator";
+import { dailyRuns } from "@remat/testkit";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readOptions } from "../src/command.js";
@@ -107,7 +108,7 @@ describe("one training step", () => {
         expect({ ops, distinct: only(ops).length }).toEqual({ ops, distinct: 1 });
         expect(steps).toBe(1);
       }),
-      { numRuns: 6 },
+      { numRuns: dailyRuns(6) },
     );
   });
 

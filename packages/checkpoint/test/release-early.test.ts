@@ -1,4 +1,5 @@
 import { withDispatchMode } from "@remat/dispatch-hook";
+import { dailyRuns } from "@remat/testkit";
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -29,7 +30,7 @@ test("values, gradients, weights and memory counts of any program are stock's, t
     fc.property(programs, (program) => {
       expect(runProgram(program, (step) => early(step))).toEqual(runProgram(program));
     }),
-    { numRuns: 150 },
+    { numRuns: dailyRuns(150) },
   );
 });
 

@@ -78,7 +78,7 @@ describe.each([1, 2, 3, 4, 5, 6, 7])("graphs of %i nodes", (nodes) => {
     // Small graphs are tested in all cases. Of the quarter of a million with 7 nodes, every twelfth is tested in one.
     const shares = [0.9, 0.7, 0.5];
     const tested = graphs.map((sets, i) => ({ sets, i })).filter(({ i }) => nodes < 7 || i % 12 === 0);
-    sampledCases(tested, nodes < 6 ? 1 : 2).forEach(({ sets, i }) => {
+    sampledCases(tested, nodes < 6 ? 1 : 6).forEach(({ sets, i }) => {
       const random = new Random(i);
       for (let k = 0; k < (nodes === 7 ? 1 : 6); k++) {
         const choice = nodes === 7 ? (i / 12) % 6 : k;
