@@ -19,7 +19,6 @@ import { parseSharding } from "../sharding-option.js";
 import { predictedUpdateOption } from "../update-in-backward-option.js";
 import { parseCount, parseText, quote, UsageError } from "../usage-error.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
-import { judgeRank } from "../verdict/judge-rank.js";
 import type { Given } from "../verdict/next-command.js";
 import { withVerdictFirst } from "../verdict/show-verdict.js";
 import { writeTraceFile } from "../write-trace-file.js";
@@ -166,7 +165,7 @@ async function memory({
     const verdict =
       sharding === undefined
         ? await giveVerdict(trace, { ...judged, pricing }, progress)
-        : judgeRank(trace, summary.trace, {
+        : (await import("../verdict/judge-rank.js")).judgeRank(trace, summary.trace, {
             ...judged,
             device: deviceToFit(trace, pricing.device, pricing.isAsked),
             sharding,

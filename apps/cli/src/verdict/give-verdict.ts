@@ -10,7 +10,6 @@ import {
   type Verdict,
   type VerdictOptions,
 } from "@remat/reporting/verdict";
-import { largestFittingBatch, leastHeld, waysToFit } from "@remat/reporting/ways-to-fit";
 import { priceTrace } from "@remat/runtime-estimator";
 import type { DeviceSpec, Trace } from "@remat/trace";
 import { loadTrace } from "../load-trace.js";
@@ -86,6 +85,9 @@ async function stepToPlan(
   return priceTrace(step, pricing.device);
 }
 
+/** Loads the planner, which a step that fits does not need. */
+const loadWaysToFit = () => import("@remat/reporting/ways-to-fit");
+
 async function waysOf(
   facts: StepFacts,
   { memoryBytes }: Pick<DeviceSpec, "memoryBytes">,
@@ -94,6 +96,7 @@ async function waysOf(
 ): Promise<Pick<VerdictOptions, "ways" | "least"> | undefined> {
   if (memoryBytes === undefined || facts.peak.peakBytes <= memoryBytes) return undefined;
   const samples = facts.trace.header.step?.batch ?? given.request.batch;
+  const { leastHeld, waysToFit } = await loadWaysToFit();
   const ways = await waysToFit(facts, {
     memoryBytes,
     onProgress: (what) => progress.show(`${source.name}: ${what}`, true),
@@ -129,6 +132,7 @@ async function judgePrediction(
   };
   const [samples, peakBytes] =
     given.request.batch === undefined ? [1, await peakOf(1)] : [given.request.batch, heldPeak(trace).peakBytes];
+  const { largestFittingBatch } = await loadWaysToFit();
   const largest = await largestFittingBatch(samples, peakBytes, memoryBytes, peakOf);
   const released = await predictEarlyRelease(trace, { source, step: given, updateInBackward }, progress);
   const facts = new StepFacts(trace, { earlyReleasePeakBytes: released?.peakBytes });

@@ -1,5 +1,4 @@
 import { openDispatchMode } from "@remat/dispatch-hook";
-import { planCheckpointing } from "@remat/planner";
 import { RuntimeSource, type Trace } from "@remat/trace";
 import type { StepWay } from "@remat/tracer";
 import { applyPlan } from "../plan/apply-plan.js";
@@ -24,6 +23,8 @@ export async function stepWays(trace: Trace): Promise<readonly StepWay[]> {
     runtimeMs: new Float64Array(count).fill(1),
     runtimeSource: new Uint8Array(count).fill(RuntimeSource.measured),
   });
+  // Predictions of memory need no planner.
+  const { planCheckpointing } = await import("@remat/planner");
   const { point } = await planCheckpointing(evenly, { budgetFraction: 1, timeMs: 100 });
   // Use the gradients of the trace, even if others are faster.
   const releasing = () =>
