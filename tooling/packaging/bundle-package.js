@@ -1,10 +1,12 @@
 #!/usr/bin/env node
 // Compiles the package in the current folder to one file for each entry in its package.json's exports, and one for code
-// that entries share, because Node takes about a third of a millisecond per module. If an entry has a `browser`
-// condition, each source also becomes a module in dist/modules, because a page's bundler drops unused modules but not
-// unused parts of one. Declarations are written by tsc. Runs as the last part of a package's `build`: node
+// that entries share, because Node takes about a third of a millisecond per module. If an entry has a `browser` or a
+// `node-addons` condition, each source also becomes a module in dist/modules, because a bundler drops unused modules but
+// not unused parts of one. Packages that import TensorFlow.js use `node-addons`, which Node has and bundlers do not.
+// Declarations are written by tsc. Runs as the last part of a package's `build`: node
 // ../../tooling/packaging/bundle-package.js [SOURCE of a thread]…
 import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -32,8 +34,10 @@ export async function bundlePackage(folder, threads = []) {
     bundle: true,
     splitting: true,
     packages: "external",
+    external: ["node:*"],
+    plugins: [requireTensorFlow(folder)],
   });
-  if (!Object.values(exports).some(({ browser }) => browser !== undefined)) return;
+  if (!Object.values(exports).some((entry) => entry.browser ?? entry["node-addons"])) return;
   const all = readdirSync(join(folder, "src"), { recursive: true, encoding: "utf8" });
   await build({
     ...options,
@@ -42,6 +46,29 @@ export async function bundlePackage(folder, threads = []) {
     // A field without an initial value need not be emitted, which saves one percent of a page's code.
     tsconfigRaw: { compilerOptions: { useDefineForClassFields: false, verbatimModuleSyntax: true } },
   });
+}
+
+/**
+ * Makes the bundle load TensorFlow.js, which is CommonJS, by `require`. For an `import`, Node also compiles its text to
+ * detect the module format, and parses it to find the names of its exports. This takes longer than to load it.
+ *
+ * @param {string} folder
+ * @returns {import("esbuild").Plugin}
+ */
+function requireTensorFlow(folder) {
+  const require = createRequire(join(resolve(folder), "package.json"));
+  return {
+    name: "require TensorFlow.js",
+    setup(bundling) {
+      bundling.onResolve({ filter: /^@tensorflow\/tfjs-(?:core|layers)$/ }, ({ path, kind }) =>
+        kind === "import-statement" ? { path, namespace: "required", sideEffects: false } : undefined,
+      );
+      bundling.onLoad({ filter: /./, namespace: "required" }, ({ path }) => ({
+        contents: `import { createRequire } from "node:module";
+export const { ${Object.keys(require(path)).join(", ")} } = createRequire(import.meta.url)("${path}");`,
+      }));
+    },
+  };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await bundlePackage(resolve("."), process.argv.slice(2));

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -57,5 +57,44 @@ describe("bundlePackage", () => {
     expect(modules).toEqual(["count.js", "index.js", "part", "part/index.js"]);
     const { next } = (await import(pathToFileURL(join(other, "dist/modules/index.js")).href)) as { next(): number };
     expect(next()).toBe(1);
+  });
+
+  it("requires TensorFlow.js in Node, and imports it in the modules for bundlers", async () => {
+    const third = join(folder, "with-tfjs");
+    const written: Record<string, string> = {
+      "package.json": JSON.stringify({
+        type: "module",
+        exports: {
+          ".": {
+            "@remat/source": "./src/index.ts",
+            "node-addons": "./dist/index.js",
+            default: "./dist/modules/index.js",
+          },
+        },
+      }),
+      "node_modules/@tensorflow/tfjs-core/package.json": JSON.stringify({ main: "core.js" }),
+      "node_modules/@tensorflow/tfjs-core/core.js":
+        "let count = 0;\nexports.add = () => ++count;\nexports.other = 2;\n",
+      "src/index.ts":
+        'import * as tf from "@tensorflow/tfjs-core";\nexport const add = tf.add;\nexport const all = { ...tf };\n',
+      "dist/index.d.ts": "export {};\n",
+    };
+    for (const [path, text] of Object.entries(written)) {
+      mkdirSync(join(third, path, ".."), { recursive: true });
+      writeFileSync(join(third, path), text);
+    }
+    await bundlePackage(third);
+    const load = (file: string) => import(pathToFileURL(join(third, file)).href) as Promise<Record<string, unknown>>;
+    const [inNode, forBundlers, core] = [
+      await load("dist/index.js"),
+      await load("dist/modules/index.js"),
+      await load("node_modules/@tensorflow/tfjs-core/core.js"),
+    ];
+    expect(inNode["add"]).toBe(core["add"]);
+    expect(forBundlers["add"]).toBe(core["add"]);
+    expect(inNode["all"]).toEqual({ add: core["add"], other: 2 });
+    const imports = /^import .* from "@tensorflow\/tfjs-core";$/m;
+    expect(readFileSync(join(third, "dist/index.js"), "utf8")).not.toMatch(imports);
+    expect(readFileSync(join(third, "dist/modules/index.js"), "utf8")).toMatch(imports);
   });
 });
