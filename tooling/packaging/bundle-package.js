@@ -5,9 +5,9 @@
 // not unused parts of one. Packages that import TensorFlow.js use `node-addons`, which Node has and bundlers do not.
 // Declarations are written by tsc. Runs as the last part of a package's `build`: node
 // ../../tooling/packaging/bundle-package.js [SOURCE of a thread]…
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -25,7 +25,7 @@ export async function bundlePackage(folder, threads = []) {
     if (file.endsWith(".js")) rmSync(join(dist, file));
   /** @type {import("esbuild").BuildOptions} */
   const options = { format: "esm", platform: "neutral", target: "node20.19", logLevel: "error" };
-  await build({
+  const { metafile } = await build({
     ...options,
     entryPoints: sources.map((file) => join(folder, file)),
     outbase: join(folder, "src"),
@@ -33,10 +33,12 @@ export async function bundlePackage(folder, threads = []) {
     chunkNames: "shared-[hash]",
     bundle: true,
     splitting: true,
+    metafile: true,
     packages: "external",
     external: ["node:*"],
     plugins: [requireTensorFlow(folder)],
   });
+  checkFilesBeside(Object.keys(metafile.outputs).map((file) => resolve(file)));
   if (!Object.values(exports).some((entry) => entry.browser ?? entry["node-addons"])) return;
   const all = readdirSync(join(folder, "src"), { recursive: true, encoding: "utf8" });
   await build({
@@ -46,6 +48,18 @@ export async function bundlePackage(folder, threads = []) {
     // A field without an initial value need not be emitted, which saves one percent of a page's code.
     tsconfigRaw: { compilerOptions: { useDefineForClassFields: false, verbatimModuleSyntax: true } },
   });
+}
+
+/**
+ * Checks that the files that bundles find beside themselves exist: code that several entries share is in another folder
+ * than its source.
+ *
+ * @param {readonly string[]} bundles
+ */
+function checkFilesBeside(bundles) {
+  for (const bundle of bundles)
+    for (const [, path] of readFileSync(bundle, "utf8").matchAll(/new URL\("([^"]+)", import\.meta\.url\)/g))
+      if (!existsSync(join(dirname(bundle), path))) throw new Error(`${bundle} needs ${path}, which is not beside it`);
 }
 
 /**
