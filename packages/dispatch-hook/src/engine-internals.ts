@@ -23,8 +23,11 @@ export interface EngineTapeNode {
 
 /** The arguments of `runKernelFunc`: a registered kernel, or the two functions of a `customGrad`. */
 export interface KernelParameters {
+  /** Name of the kernel. Left out for a `customGrad`. */
   readonly kernelName?: string;
+  /** The input tensors by name. */
   readonly inputs: NamedTensorMap;
+  /** Attributes of the kernel by name. */
   readonly attrs?: KernelAttributes;
 }
 
@@ -50,6 +53,11 @@ export interface EngineBackend {
   incRef?(dataId: DataId): void;
   /** Number of `DataId`s of the backend. */
   numDataIds(): number;
+  /**
+   * Runs a registered kernel in place of the engine's `runKernelFunc`, on the fake backend only. Returns undefined if
+   * the engine must run it.
+   */
+  runKernel?(parameters: KernelParameters): Tensor | Tensor[] | undefined;
 }
 
 /** The parts of tfjs-core's engine that its own types hide. */
@@ -61,6 +69,7 @@ export interface EngineInternals {
     readonly scopeStack: readonly { readonly name: string; readonly track: readonly Tensor[] }[];
     gradientDepth: number;
     kernelDepth: number;
+    readonly profiling: boolean;
     numTensors: number;
     numBytes: number;
     numDataBuffers: number;

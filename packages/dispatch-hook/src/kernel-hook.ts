@@ -24,22 +24,28 @@ const listOf = (outputs: Tensor | Tensor[]): readonly Tensor[] => (Array.isArray
 export function patchKernels(session: Session): void {
   const { engine, patches, storages, modes } = session;
 
-  patches.patch(engine, "runKernelFunc", (original) => (parameters: KernelParameters) => {
-    if (session.kernel.isCloning && session.pass?.sharesSaved) {
-      const shared = shareSaved(engine, parameters.inputs.x);
-      if (shared !== undefined) return shared;
-    }
-    if (!session.alive) return original.call(engine, parameters);
-    if (!session.isWatching)
-      return parameters.kernelName === undefined || modes.told.kernelOver.length === 0
-        ? original.call(engine, parameters)
-        : runUnwatched(session, parameters, original);
-    if (parameters.kernelName === undefined)
-      return storages.holding || !modes.watchesTape
-        ? original.call(engine, parameters)
-        : runScope(session, parameters, original);
-    if (storages.holding) return runNested(session, parameters, original);
-    return session.kernel.isCloning ? runClone(session, parameters, original) : runOp(session, parameters, original);
+  patches.patch(engine, "runKernelFunc", (original) => {
+    // Another wrapper must see the kernels of fake mode as well.
+    const isOfEngine = original === (Object.getPrototypeOf(engine) as EngineInternals).runKernelFunc;
+    const run: RunKernel = (parameters) =>
+      (isOfEngine ? engine.backendInstance?.runKernel?.(parameters) : undefined) ?? original.call(engine, parameters);
+    return (parameters) => {
+      if (session.kernel.isCloning && session.pass?.sharesSaved) {
+        const shared = shareSaved(engine, parameters.inputs.x);
+        if (shared !== undefined) return shared;
+      }
+      if (!session.alive) return original.call(engine, parameters);
+      if (!session.isWatching)
+        return parameters.kernelName === undefined || modes.told.kernelOver.length === 0
+          ? run(parameters)
+          : runUnwatched(session, parameters, run);
+      if (parameters.kernelName === undefined)
+        return storages.holding || !modes.watchesTape
+          ? original.call(engine, parameters)
+          : runScope(session, parameters, original);
+      if (storages.holding) return runNested(session, parameters, run);
+      return session.kernel.isCloning ? runClone(session, parameters, run) : runOp(session, parameters, run);
+    };
   });
 
   // This runs between the kernel and saving its tensors, if the tape is on. The kernel is done at this point.

@@ -6,16 +6,18 @@ import {
   type DataId,
   type DataType,
   KernelBackend,
+  type KernelConfig,
   type Tensor,
   type TensorInfo,
 } from "@tensorflow/tfjs-core";
 import type { Backend, BackendKernels } from "../backends/index.js";
-import { engineInternals, type SelfReportingBackend } from "../engine/index.js";
+import { engineInternals, type KernelParameters, type SelfReportingBackend } from "../engine/index.js";
 import type { Infer, KernelCall, KernelTraits } from "../kernels/index.js";
 import { runningModule } from "../module-namer.js";
 import { DataDependentError } from "./data-dependent-error.js";
 import { type ComplexParts, FakeData } from "./fake-data.js";
 import { isReporting } from "./is-reporting.js";
+import { runFakeKernel } from "./run-fake-kernel.js";
 import { areFillsSkipped } from "./skip-fills.js";
 
 /** Values of constants are kept up to this many elements. For larger ones only the shape is known. */
@@ -38,6 +40,8 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
   kernel = "";
   /** Set by the dispatch hook while a mode is open. */
   dataWatcher: SelfReportingBackend["dataWatcher"] = undefined;
+  /** The kernels that are registered for this backend, by name. */
+  readonly configs: Map<string, KernelConfig> = new Map();
   private dataIds = 0;
 
   get skipsFills(): boolean {
@@ -90,6 +94,11 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
   run(kernel: string, inputs: object, attributes: object = {}): TensorInfo {
     const rule = this.rules.get(kernel) as Infer<object, object>;
     return rule(inputs, attributes, this) as TensorInfo;
+  }
+
+  /** Runs a registered kernel in place of the engine, for the dispatch hook. */
+  runKernel(parameters: KernelParameters): Tensor | Tensor[] | undefined {
+    return runFakeKernel(engineInternals(), parameters, this.configs);
   }
 
   tensorOf(made: TensorInfo | TensorInfo[]): Tensor {

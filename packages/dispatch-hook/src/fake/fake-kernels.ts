@@ -52,17 +52,25 @@ function absentKernel(kernelName: string, backendName: string, standsFor: Backen
   return { kernelName, backendName, kernelFunc };
 }
 
-/** Registers fake kernels for all kernels of the simulated backend. Returns a function that removes them. @internal */
-export function registerFakeKernels(backendName: string, standsFor: Backend, kernels: BackendKernels): () => void {
-  const rules = kernelRules(kernels);
-  for (const [kernelName, infer] of rules) {
+/**
+ * Registers fake kernels for all kernels of the simulated backend. Returns a function that removes them. @internal
+ */
+export function registerFakeKernels(
+  backendName: string,
+  { standsFor, configs }: Pick<FakeBackend, "standsFor" | "configs">,
+  kernels: BackendKernels,
+): () => void {
+  for (const [kernelName, infer] of kernelRules(kernels)) {
     const absent = kernels.lacks.has(kernelName);
-    registerKernel(
-      absent ? absentKernel(kernelName, backendName, standsFor) : fakeKernel(kernelName, infer as never, backendName),
-    );
+    const config = absent
+      ? absentKernel(kernelName, backendName, standsFor)
+      : fakeKernel(kernelName, infer as never, backendName);
+    registerKernel(config);
+    configs.set(kernelName, config);
   }
   return () => {
-    for (const kernelName of rules.keys()) unregisterKernel(kernelName, backendName);
+    for (const kernelName of configs.keys()) unregisterKernel(kernelName, backendName);
+    configs.clear();
   };
 }
 

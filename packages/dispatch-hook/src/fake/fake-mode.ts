@@ -14,6 +14,7 @@ import { guardVariables } from "./guard-variables.js";
 import { makeFakeTensor } from "./make-fake-tensor.js";
 import { noteTensors, type Release } from "./note-tensors.js";
 import { override, remember, shared, type Undo, undoAll } from "./override.js";
+import { skipLookups } from "./run-fake-kernel.js";
 import { runFills, skipFills } from "./skip-fills.js";
 import { skipInitializers } from "./skip-initializers.js";
 
@@ -102,11 +103,11 @@ function useBackend(engine: EngineInternals, standsFor: FakeableBackend | Runnin
     register = shared(() =>
       "running" in standsFor
         ? registerKernelsOf(standsFor.backend.name, name)
-        : registerFakeKernels(name, standsFor.backend, standsFor.kernels),
+        : registerFakeKernels(name, backend as unknown as FakeBackend, standsFor.kernels),
     );
     registrations.set(standsFor.backend, register);
   }
-  undos.push(register());
+  undos.push(register(), skipLookups(engine));
   // Completes synchronously, because the backend already exists.
   void engine.setBackend(name);
   return () => undoAll(undos);

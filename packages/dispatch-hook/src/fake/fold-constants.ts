@@ -35,9 +35,10 @@ export function foldConstants(
   attributes: NamedAttrMap | undefined,
   made: TensorInfo | TensorInfo[],
 ): void {
-  const outputs = Array.isArray(made) ? made : [made];
   const known = knownInputs(inputs);
-  if (known === undefined || !outputs.every(canBeFolded) || randomKernels.has(kernel)) return;
+  if (known === undefined) return;
+  const outputs = Array.isArray(made) ? made : [made];
+  if (!outputs.every(canBeFolded) || randomKernels.has(kernel)) return;
   if (known.length === 0 && !outputs.every(({ dtype }) => isWhole(dtype))) return;
   const values = compute(kernel, inputs, attributes);
   if (values?.length !== outputs.length) return;
