@@ -34,7 +34,10 @@ export class BackwardCalls {
   }
 
   reach(node: TapeNode, gradients: readonly Tensor[]): void {
-    const chain = chainOf(this.callOfNodes.get(node.sequence));
+    const innermost = this.callOfNodes.get(node.sequence);
+    // The entered calls are always the chain of the innermost one.
+    if (innermost === this.innermost) return;
+    const chain = chainOf(innermost);
     let common = 0;
     while (common < this.entered.length && this.entered[common] === chain[common]) common++;
     this.leaveTo(common);
