@@ -215,7 +215,7 @@ export const alsoAllowed = {
     (folder) => `reporting/${folder}`,
   ),
   "runtime-estimator": ["runtime-estimator/aten"],
-  trace: ["trace/emit", "trace/text"],
+  trace: ["trace/arrow", "trace/emit", "trace/text"],
   tracer: ["tracer/step"],
   "keras-loader": ["keras-loader/weights"],
 };

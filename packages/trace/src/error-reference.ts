@@ -279,12 +279,12 @@ export const errorReference = {
       cure: "Use that version, or record the trace again.",
     },
     TRACE_CORRUPT: {
-      meaning: "A line or the compressed data of a trace is damaged.",
-      cure: "Record the trace again. To read the undamaged part, remove the damaged line and all lines after it.",
+      meaning: "A line, a column or the compressed data of a trace is damaged.",
+      cure: "Record the trace again. To read the undamaged part of JSON Lines, remove the damaged line and all lines after it.",
     },
     TRACE_CUT_SHORT: {
       meaning: "The trace ends early, because recording was stopped or the disk was full.",
-      cure: "Record the trace again. `remat memory` and `remat report` show the part that was recorded.",
+      cure: "Record the trace again. `remat memory` and `remat report` show the part that was recorded, unless the file is an Arrow file.",
     },
     TRACE_FIELD: {
       meaning: "The trace builder received a wrong record.",

@@ -1,4 +1,5 @@
 import type { GzipState } from "./gunzip.js";
+import { isArrow } from "./is-arrow.js";
 import type { TraceRecord } from "./record-fields.js";
 import { LineError, RecordLines } from "./record-lines.js";
 import { RecordReader } from "./record-reader.js";
@@ -28,6 +29,7 @@ export class TraceDecoder {
   private readonly name: string;
   private readonly lines: RecordLines;
   private readonly keepDamaged: boolean;
+  private isStarted = false;
   private builder: TraceBuilder | undefined;
   private readonly recordedIn = new Map<string, Trace>();
   private records: RecordReader | undefined;
@@ -46,6 +48,8 @@ export class TraceDecoder {
 
   /** Decodes more bytes. Returns whether more bytes are wanted. None are wanted after damage that is kept. */
   push(chunk: Uint8Array): boolean {
+    if (!this.isStarted && isArrow(chunk)) throw this.arrow();
+    this.isStarted = true;
     this.attempt(() => this.lines.push(chunk));
     return this.damage === undefined;
   }
@@ -137,6 +141,13 @@ export class TraceDecoder {
         `${this.name}: trace format version ${excerpt(r["version"])}, but this version of remat reads ${traceFormatVersion}. Use the version that wrote it, or record it again.`,
       );
     return readHeader(r);
+  }
+
+  private arrow(): RematError {
+    return new RematError(
+      "TRACE_NOT_A_TRACE",
+      `${this.name}: an Arrow file, not JSON Lines. Read it with \`readArrowTrace\` of @remat/trace/arrow.`,
+    );
   }
 
   private notATrace(found: string): RematError {

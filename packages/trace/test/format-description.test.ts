@@ -1,6 +1,15 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { categoryNames, OpFlag, parseTrace, phaseNames, runtimeSourceNames, savedAsNames } from "../src/index.js";
+import { traceTables } from "../src/arrow/trace-tables.js";
+import {
+  categoryNames,
+  EventKind,
+  OpFlag,
+  parseTrace,
+  phaseNames,
+  runtimeSourceNames,
+  savedAsNames,
+} from "../src/index.js";
 import { tensorIndex } from "../src/index-types.js";
 import { traceFormatVersion } from "../src/trace-encoder.js";
 import { everyRecord } from "./every-record.js";
@@ -25,6 +34,13 @@ describe("the README's description of the file format", () => {
   it("names every phase, category, flag and origin", () => {
     const names = [...phaseNames, ...categoryNames, ...Object.keys(OpFlag), ...runtimeSourceNames, ...savedAsNames];
     expect(names.filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  it("names every table and column of an Arrow file", () => {
+    const [, arrow] = readme.split("## Arrow files, version");
+    const columns = Object.entries(traceTables).flatMap(([name, { kinds }]) => [name, ...Object.keys(kinds)]);
+    const names = [...columns, ...Object.keys(EventKind), ...Object.keys(OpFlag), "header", "dtype", "truncated"];
+    expect(names.filter((name) => !arrow.includes(`\`${name}\``))).toEqual([]);
   });
 
   it("has an example that is a trace of this version", () => {
