@@ -137,7 +137,7 @@ export const printOptions = [
   option("--trace <file>", {
     group: "output",
     access: "output",
-    purpose: "Also write the trace to a file such as out.remat.jsonl or out.remat.jsonl.gz",
+    purpose: "Also write the trace to a file such as out.remat.jsonl, out.remat.jsonl.gz or out.remat.arrow",
     writes: "text or gzip",
   }),
 ];

@@ -14,12 +14,16 @@ export function failedPath(output: string): string {
 }
 
 function beforeEnd(output: string, what: string): string {
-  const [, stem, end] = /^(.*?)((?:\.remat)?\.jsonl?(?:\.gz)?|)$/.exec(output) as unknown as [string, string, string];
+  const [, stem, end] = /^(.*?)((?:\.remat)?\.(?:jsonl?|arrow)(?:\.gz)?|)$/.exec(output) as unknown as [
+    string,
+    string,
+    string,
+  ];
   return `${stem}${what}${end}`;
 }
 
 /** Returns the default file of a plan. For one of several traces of a program, it contains the trace's number. */
 export function planFileOf(target: string): string {
-  const number = /\.(\d+)(?:\.remat)?(?:\.jsonl?(?:\.gz)?)?$/.exec(target)?.[1];
+  const number = /\.(\d+)(?:\.remat)?(?:\.(?:jsonl?|arrow)(?:\.gz)?)?$/.exec(target)?.[1];
   return number === undefined ? "plan.json" : `plan.${number}.json`;
 }

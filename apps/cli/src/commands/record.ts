@@ -4,8 +4,9 @@ import { createGzip } from "node:zlib";
 import { type ProgramFailure, type RecordedStep, runProgram } from "@remat/program";
 import { formatBytes, formatMs } from "@remat/reporting";
 import { type Facts } from "@remat/reporting/verdict";
-import { RematError } from "@remat/trace";
+import { RematError, readTrace } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
+import { openInput } from "@remat/trace/files";
 import { type Command, defineCommand, type Invocation } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { failedPath, numberedPath, planFileOf } from "../numbered-path.js";
@@ -22,6 +23,7 @@ import {
 import { recordOptionsOf, recordProgramOptions } from "../program/record-options.js";
 import { tellFacts } from "../program/tell-facts.js";
 import { thisMachine } from "../verdict/this-machine.js";
+import { isArrowName, writeTraceFile } from "../write-trace-file.js";
 
 export const recordCommand: Command = defineCommand({
   options: recordProgramOptions,
@@ -56,7 +58,7 @@ async function record({ targets, options, io }: Invocation<typeof recordProgramO
     const plans: string[] = [];
     for (const [index, step] of steps.entries()) {
       const path = numberedPath(output, index, steps.length);
-      await writeFor("--output", path, contentOf(step.file, path.endsWith(".gz")), io);
+      await writeRecorded(step.file, path, io);
       tellFacts(describeStep(path, step), io);
       const plan = planFileOf(path);
       const verdict = await judgeRecorded(step.file, path);
@@ -77,10 +79,16 @@ export async function tellFailure(
   recorded?: number,
 ): Promise<void> {
   if (failure.file === undefined) return tellFacts(describeFailure(failure, recorded), io);
-  await writeFor("--output", path, contentOf(failure.file, path.endsWith(".gz")), io);
+  await writeRecorded(failure.file, path, io);
   const verdict = await judgeRecorded(failure.file, path);
   const [first, ...facts] = verdict!.facts;
   tellFacts({ facts: [first, `The step up to there is in ${path}.`, ...facts], command: verdict!.command }, io);
+}
+
+/** Writes a recorded trace, which is in JSON Lines, in the format that the name of the output file asks for. */
+export async function writeRecorded(file: string, path: string, io: ConsoleIo): Promise<void> {
+  if (isArrowName(path)) await writeTraceFile(await readTrace(openInput(file)), path, io, "--output");
+  else await writeFor("--output", path, contentOf(file, path.endsWith(".gz")), io);
 }
 
 /**

@@ -14,7 +14,8 @@ export const recordProgramOptions = [
   option("-o, --output <file>", {
     group: "output",
     access: "output",
-    purpose: "File of the trace, compressed if the name ends in .gz (default: named after the script)",
+    purpose:
+      "File of the trace, an Arrow file if the name ends in .arrow, gzipped if it ends in .gz (default: named after the script)",
     writes: "text or gzip",
     writesByDefault: defaultOutput,
   }),
