@@ -6,6 +6,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { workspaceFolders } from "../workspace-folders.js";
@@ -76,10 +77,11 @@ async function mutatePackage(name) {
   }
   const reaching = testsByDistance(folder);
   const testsOf = (mutant) => reaching(mutant.file).slice(0, mostTests);
+  const { run, end } = startRunner(name);
   const began = performance.now();
   const every = [...new Set(drawn.flatMap(testsOf))];
   if (every.length > 0) {
-    const plain = await runTests(name, every, undefined, 3600);
+    const plain = await run(every, undefined, 3600);
     if (!plain?.isPassed)
       throw new Error(`Without a change, ${plain?.failed ?? name} fails: ${plain?.test}. Make the tests pass first.`);
   }
@@ -87,7 +89,7 @@ async function mutatePackage(name) {
   const counts = { killed: 0, "timed out": 0, survived: 0 };
   for (const mutant of drawn) {
     const tests = testsOf(mutant);
-    const found = tests.length === 0 ? { isPassed: true, ran: 0 } : await runTests(name, tests, mutant, limit);
+    const found = tests.length === 0 ? { isPassed: true, ran: 0 } : await run(tests, mutant, limit);
     const outcome = found === undefined ? "timed out" : found.isPassed ? "survived" : "killed";
     counts[outcome]++;
     const by =
@@ -98,6 +100,7 @@ async function mutatePackage(name) {
           : `after ${Math.round(limit)} s`;
     console.log(`  ${outcome.padEnd(9)} ${describe(mutant)}   (${by.split("\n")[0].slice(0, 160)})`);
   }
+  end();
   const noticed = counts.killed + counts["timed out"];
   const score = drawn.length === 0 ? 1 : noticed / drawn.length;
   console.log(
@@ -119,37 +122,59 @@ function describe({ file, line, kind, before, text }) {
   return `${relative(root, file)}:${line}  ${kind}: ${short(before)} → ${short(text)}`;
 }
 
-/** Runs test files, with a change if there is one. Returns undefined if they took too long. */
-function runTests(name, files, mutant, limitSeconds) {
-  const projects = [name, `${name}:alone`];
-  return new Promise((done, fail) => {
-    const { REMAT_MUTANT: _, ...env } = process.env;
-    const child = spawn(process.execPath, [runner, JSON.stringify({ root, projects, files })], {
+/**
+ * Starts a process that runs tests of a package. `run` runs test files, with a change if there is one, and returns
+ * undefined if they took too long. A new process replaces one that was stopped or that a change has ended. `end` ends it.
+ */
+function startRunner(name) {
+  const start = () => {
+    const child = spawn(process.execPath, [runner, JSON.stringify({ root, projects: [name, `${name}:alone`] })], {
       cwd: root,
       detached: true,
-      stdio: ["ignore", "ignore", "pipe", "pipe"],
-      env: { ...env, ...(mutant && { REMAT_MUTANT: JSON.stringify(mutant) }) },
+      stdio: ["pipe", "ignore", "pipe", "pipe"],
+      env: { ...process.env, REMAT_MUTANT: "" },
     });
     running = child;
-    let isOver = false;
-    const texts = { 2: "", 3: "" };
-    for (const at of [2, 3]) child.stdio[at].setEncoding("utf8").on("data", (text) => (texts[at] += text));
-    const timer = setTimeout(() => {
-      isOver = true;
-      stop(child);
-    }, 1000 * limitSeconds);
-    child.on("error", fail);
-    child.on("close", (code) => {
-      clearTimeout(timer);
-      running = undefined;
-      if (isOver) done(undefined);
-      else if (texts[3] !== "") done(JSON.parse(texts[3]));
-      // A change that ends the process also counts as noticed.
-      else if (mutant)
-        done({ isPassed: false, ran: 0, failed: join(root, basename(runner)), test: `vitest ended with ${code}` });
-      else fail(new Error(`vitest ended with ${code}: ${texts[2].slice(-2000)}`));
+    const errors = [];
+    child.stderr.setEncoding("utf8").on("data", (text) => errors.push(text));
+    // Writing to a process that has ended fails. `close` reports its end.
+    child.stdin.on("error", () => {});
+    return { child, errors, results: createInterface({ input: child.stdio[3] }) };
+  };
+  let current;
+  const run = (files, mutant, limitSeconds) => {
+    current ??= start();
+    const { child, errors, results } = current;
+    return new Promise((done, fail) => {
+      let isOver = false;
+      const end = () => {
+        clearTimeout(timer);
+        results.off("line", onResult);
+        child.off("close", onClose);
+      };
+      const onResult = (line) => {
+        end();
+        done(JSON.parse(line));
+      };
+      const onClose = (code) => {
+        end();
+        current = undefined;
+        if (isOver) done(undefined);
+        // A change that ends the process also counts as noticed.
+        else if (mutant)
+          done({ isPassed: false, ran: 0, failed: join(root, basename(runner)), test: `vitest ended with ${code}` });
+        else fail(new Error(`vitest ended with ${code}: ${errors.join("").slice(-2000)}`));
+      };
+      const timer = setTimeout(() => {
+        isOver = true;
+        stop(child);
+      }, 1000 * limitSeconds);
+      results.on("line", onResult);
+      child.on("close", onClose);
+      child.stdin.write(`${JSON.stringify({ files, mutant })}\n`);
     });
-  });
+  };
+  return { run, end: () => stop(current?.child) };
 }
 
 /** Ends a process and everything that it has started. */

@@ -11,30 +11,39 @@ interface FileMutant {
 }
 
 /**
- * Plugins that give tests a source with the change described by `REMAT_MUTANT`, as JSON. None without it. The file
- * itself is not modified, so nothing has to be restored however the run ends.
+ * Plugins that give tests a source with the change described by `REMAT_MUTANT`, as JSON. It can be empty and change
+ * between runs. Without it there are no plugins. The file itself is not modified, so nothing has to be restored however
+ * the run ends.
  */
 export function mutantPlugins(): Pick<TestProjectInlineConfiguration, "plugins"> {
-  const { REMAT_MUTANT: given } = process.env;
-  if (given === undefined) return {};
-  const { file, start, end, before, text } = JSON.parse(given) as FileMutant;
-  const isMutated = (id: string): boolean => id.split("?")[0] === file;
-  const mutated = (): string => {
-    const source = readFileSync(file, "utf8");
-    if (source.slice(start, end) !== before)
-      throw new Error(`${file} has changed since the mutant was made. Start again.`);
-    return source.slice(0, start) + text + source.slice(end);
-  };
+  if (process.env.REMAT_MUTANT === undefined) return {};
   return {
     plugins: [
       {
         name: "remat-mutant",
         enforce: "pre",
-        load: (id: string) => (isMutated(id) ? mutated() : undefined),
+        load: (id: string) => {
+          const mutant = mutantOf(id);
+          return mutant && sourceWith(mutant);
+        },
         // vitest's module cache is keyed by file contents, which do not include the change.
         configureVitest: ({ experimental_defineCacheKeyGenerator: defineKey }) =>
-          defineKey(({ id }) => (isMutated(id) ? false : undefined)),
+          defineKey(({ id }) => (mutantOf(id) ? false : undefined)),
       },
     ],
   };
+}
+
+function mutantOf(id: string): FileMutant | undefined {
+  const { REMAT_MUTANT: given } = process.env;
+  if (given === undefined || given === "") return undefined;
+  const mutant = JSON.parse(given) as FileMutant;
+  return id.split("?")[0] === mutant.file ? mutant : undefined;
+}
+
+function sourceWith({ file, start, end, before, text }: FileMutant): string {
+  const source = readFileSync(file, "utf8");
+  if (source.slice(start, end) !== before)
+    throw new Error(`${file} has changed since the mutant was made. Start again.`);
+  return source.slice(0, start) + text + source.slice(end);
 }
