@@ -1,26 +1,12 @@
 import type { TensorBirth } from "@remat/dispatch-hook/tensors";
-import { GrowthAccumulator, type MakerGrowth } from "@remat/memory/growth";
+import { GrowthAccumulator } from "@remat/memory/growth";
 import type { DataId, Tensor } from "@tensorflow/tfjs-core";
+import { blameMakers } from "./blame-makers.js";
 import { ByRecentId } from "./by-recent-id.js";
 import type { LeakMaker, LeakReport } from "./leak-report.js";
 import type { SourceSite } from "./source-site.js";
 import type { StackPurpose, Stacks } from "./stacks.js";
-import {
-  exactly,
-  fewestLost,
-  isUnexplained,
-  possibleLines,
-  tellGroup,
-  withCount,
-  withEstimates,
-} from "./tell-makers.js";
-import { type Group, Kind, Maker, Origin, type Young } from "./tensor-groups.js";
-
-/** A line that leaks for certain, and the share of its live tensors that are of one kind. */
-interface NamedLine {
-  readonly maker: number;
-  readonly share: number;
-}
+import { Kind, Maker, Origin, type Young } from "./tensor-groups.js";
 
 /** More allocation sites and kinds than any program has. Tensors of further ones are counted together. */
 const mostMakers = 4096;
@@ -33,8 +19,6 @@ const earlyPeriods = 3;
  */
 const manyShapes = 3;
 const mostShapesOfOp = 32;
-/** A growing line explains the growth of a kind if it made at least this share of it. */
-const explainingShare = 1 / 4;
 
 /** Live tensors by allocation site. */
 export class LiveTensors {
@@ -192,104 +176,7 @@ export class LiveTensors {
 
   report(): readonly LeakMaker[] {
     this.countKept();
-    const told = this.makers.map((maker, i) => this.tellMaker(maker, i));
-    const left = told.map(({ count }) => count);
-    const inPart = [...this.kinds.values(), ...this.otherKinds.values()].flatMap((kind) =>
-      kind.isWhole ? [] : [{ kind, all: this.tell(kind) }],
-    );
-    for (const { kind, all } of inPart) if (all.verdict === "growing") this.blameLosers(kind, all, told);
-    const unclear = inPart.flatMap(({ kind, all }) => this.tellUnclear(kind, all, told, left));
-    return [...told.flatMap((each, i) => withCount(each, left[i])), ...unclear];
-  }
-
-  private tell(group: Group): LeakMaker {
-    const isLost = group.lost > group.held;
-    return tellGroup(group, this.growth.growthOf(group.row, { isLost }));
-  }
-
-  /** For kinds of which only some stacks were taken, the line's part is estimated from all counts of the kind. */
-  private tellMaker(maker: Maker, index: number): LeakMaker {
-    const told = this.tell(maker);
-    const kinds = [...maker.kinds];
-    return kinds.every(({ isWhole }) => isWhole) ? told : withEstimates(told, kinds, index);
-  }
-
-  /** A line whose tensors are unreachable leaks for certain, however few of their stacks were taken. */
-  private blameLosers(kind: Kind, all: LeakMaker, told: LeakMaker[]): void {
-    if (kind.lost < explainingShare * (kind.lost + kind.held)) return;
-    for (const maker of kind.makers()) {
-      const share = kind.estimate(maker, "lost").count / kind.lost;
-      if (told[maker].verdict === "growing" || kind.lostStacks(maker) < fewestLost || share < explainingShare) continue;
-      const { verdict, period, periods } = all;
-      const countPerPeriod = share * all.countPerPeriod;
-      const bytesPerPeriod = share * all.bytesPerPeriod;
-      told[maker] = { ...told[maker], verdict, period, periods, countPerPeriod, bytesPerPeriod };
-    }
-  }
-
-  /**
-   * Reports tensors of a kind that grows but whose line is unknown, with the lines that may be the cause. Tensors
-   * reported here are subtracted from the lines' own counts.
-   */
-  private tellUnclear(kind: Kind, all: LeakMaker, told: readonly LeakMaker[], left: number[]): readonly LeakMaker[] {
-    const makers = kind.makers().map((maker) => ({ maker, alive: kind.estimate(maker, "alive").count }));
-    const isToBlame = ({ maker, alive }: (typeof makers)[number]): boolean =>
-      told[maker].verdict === "growing" && alive >= explainingShare * all.count;
-    if (all.verdict !== "growing" || makers.some(isToBlame)) {
-      const rest = Math.round(all.count - makers.reduce((sum, { alive }) => sum + alive, 0));
-      const steady = { ...all, verdict: "steady", countPerPeriod: 0, bytesPerPeriod: 0 } as const;
-      const named = makers
-        .filter(({ maker }) => told[maker].verdict === "growing")
-        .map(({ maker, alive }) => ({ maker, share: alive / Math.max(1, told[maker].count) }));
-      const further = makers
-        .filter(({ maker }) => all.verdict === "growing" && told[maker].verdict !== "growing")
-        .flatMap(({ maker, alive }) => {
-          const possible = this.tellPossible(kind, all, maker, named);
-          if (possible.length > 0) left[maker] -= alive;
-          return possible;
-        });
-      return [...further, ...(rest > 0 ? withCount(steady, rest) : [])];
-    }
-    for (const { maker, alive } of makers) if (told[maker].verdict !== "growing") left[maker] -= alive;
-    const lines = possibleLines(
-      kind,
-      makers.flatMap(({ maker }) => {
-        const { line } = told[maker];
-        return line === undefined ? [] : [{ maker, line }];
-      }),
-    );
-    return [{ ...all, lines, estimates: exactly(all.count, kind) }];
-  }
-
-  /**
-   * Another line may leak in addition to one that leaks for certain: if it has lost tensors, or if its estimate has
-   * risen and the lines that leak for certain leave growth of the kind unexplained.
-   */
-  private tellPossible(kind: Kind, all: LeakMaker, maker: number, named: readonly NamedLine[]): readonly LeakMaker[] {
-    const { row, site, lost, held } = this.makers[maker];
-    if (site.line === undefined) return [];
-    const isLosing = kind.lostStacks(maker) >= fewestLost;
-    const growth = this.growth.growthOf(row, { isLost: lost > held, isPossible: true });
-    const grows = growth.verdict === "growing";
-    if (!isLosing && !(grows && this.exceedsNamed(kind, growth, named))) return [];
-    const part = isLosing ? kind.estimate(maker, "lost").count / kind.lost : 0;
-    const countPerPeriod = grows ? growth.countPerPeriod : part * all.countPerPeriod;
-    const bytesPerPeriod = grows ? growth.bytesPerPeriod : part * all.bytesPerPeriod;
-    const { period } = grows ? growth : all;
-    const lines = possibleLines(kind, [{ maker, line: site.line }]);
-    const told = withEstimates({ ...all, period, countPerPeriod, bytesPerPeriod, lines }, [kind], maker);
-    return withCount(told, told.count);
-  }
-
-  /** Compares growth by the same kind of period, since each allocation site is reported by the kind that suits it. */
-  private exceedsNamed(kind: Kind, { period, countPerPeriod }: MakerGrowth, named: readonly NamedLine[]): boolean {
-    if (period === undefined) return false;
-    const inAll = this.growth.growthPer(period, kind.row, { isLost: kind.lost > kind.held });
-    const explained = named.reduce((sum, { maker, share }) => {
-      const { row, lost, held } = this.makers[maker];
-      return sum + share * this.growth.growthPer(period, row, { isLost: lost > held, isPossible: true });
-    }, 0);
-    return isUnexplained(countPerPeriod, inAll, explained);
+    return blameMakers(this.makers, [...this.kinds.values(), ...this.otherKinds.values()], this.growth);
   }
 
   private countKept(): void {
