@@ -329,6 +329,61 @@ describe("which tensors are alive", () => {
     expect(fates()).toEqual([{ lost: 2, held: 2, count: 4 }]);
   });
 
+  it("are asked for their stacks for a reason: early ones, variables, then kinds and ops that outlived a period", () => {
+    const asked: unknown[] = [];
+    const live = new LiveTensors((purpose) => (asked.push(purpose), 1));
+    let id = 0;
+    const reasonOf = (shape: readonly number[], isInTidy = false, isVariable = false) => {
+      const tensor = tensorOf(id++, { shape });
+      live.made(tensor, { ...birth, isInTidy }, isVariable);
+      return { tensor, reason: asked.pop() };
+    };
+    /** One that does not outlive its period. */
+    const reasonOfYoung = (...given: Parameters<typeof reasonOf>) => {
+      const { tensor, reason } = reasonOf(...given);
+      live.disposed(tensor);
+      return reason;
+    };
+    const others = () => [reasonOfYoung([9]), reasonOfYoung([9], true), reasonOfYoung([9], false, true)];
+    for (let period = 0; period < 3; period++) {
+      expect(others()).toEqual(["early", "early", "variable"]);
+      live.endPeriod("step");
+    }
+    expect(others()).toEqual(["outside", "sheltered", "variable"]);
+    live.restart();
+    expect(others()).toEqual(["early", "early", "variable"]);
+    for (let period = 0; period < 3; period++) live.endPeriod("step");
+    // Two shapes outlive a period, then a third.
+    for (const shape of [[1], [2], [3]]) {
+      expect(reasonOf(shape).reason).toBe("outside");
+      expect(reasonOfYoung([9])).toBe("outside");
+      live.endPeriod("step");
+      expect(reasonOf(shape).reason).toMatchObject({
+        op: "mul",
+        isVariable: false,
+        shapes: new Set([`float32 [${shape}]`]),
+      });
+    }
+    // Of this op, and in the same place: not in a tidy, nor as a variable.
+    expect(others()).toEqual(["many shapes", "sheltered", "variable"]);
+  });
+
+  it.each([
+    [32, 32],
+    [33, 33],
+    [35, 33],
+  ])("in %s shapes of one op are %s kinds: further shapes are counted together", (shapes, kinds) => {
+    const live = new LiveTensors(() => 1);
+    for (let i = 1; i <= shapes; i++) live.made(tensorOf(i, { shape: [i] }), birth, false);
+    live.endPeriod("step");
+    const counts = live.report().map(({ count }) => count);
+    expect([counts.length, counts.at(-1)]).toEqual([kinds, Math.max(1, shapes - 32)]);
+    // Nor is there a kind of its own for one of them later.
+    live.made(tensorOf(99, { shape: [shapes] }), birth, false);
+    live.endPeriod("step");
+    expect(live.report()).toHaveLength(kinds);
+  });
+
   it("are told by op, shapes, modules and names where no stack of theirs was taken", () => {
     // 5 is the weight that a stack would have had.
     for (const isVariable of [false, true]) {
