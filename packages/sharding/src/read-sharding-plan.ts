@@ -1,4 +1,4 @@
-import { describeValue, parseJsonText } from "@remat/trace";
+import { describeValue, isRecord, parseJsonText } from "@remat/trace";
 import { scopeModes } from "./remat-scope.js";
 import { type CheckpointedModules, checkShardingPlan, planError, type ShardingPlan } from "./sharding-plan.js";
 
@@ -15,7 +15,7 @@ const isNames: Check = (value) =>
 const isReshard: Check = (value) =>
   typeof value === "boolean" || typeof value === "number" ? undefined : "true, false or a number of ranks";
 const isPrefetch: Check = (value) =>
-  typeof value === "number" || (isObject(value) && Object.values(value).every((each) => isNames(each) === undefined))
+  typeof value === "number" || (isRecord(value) && Object.values(value).every((each) => isNames(each) === undefined))
     ? undefined
     : "how many, or by module a list of names";
 
@@ -95,7 +95,7 @@ const checkpointFields = { schema: isText, checkpoint: listOf(checkpointedFields
  */
 export function readCheckpoint(text: string): readonly CheckpointedModules[] {
   const json = parseJson(text);
-  if (isObject(json) && typeof json["format"] === "string" && json["format"].startsWith("remat-pytorch-policy/"))
+  if (isRecord(json) && typeof json["format"] === "string" && json["format"].startsWith("remat-pytorch-policy/"))
     return modulesOfPolicy(json["modules"]);
   const wrong = objectOf(checkpointFields)(json);
   if (wrong !== undefined) throw planError(`expected ${wrong}.`);
@@ -115,14 +115,14 @@ export function readCheckpoint(text: string): readonly CheckpointedModules[] {
  * format it lists an action for each op.
  */
 function modulesOfPolicy(modules: unknown): readonly CheckpointedModules[] {
-  if (!isObject(modules)) throw planError(`expected an object as "modules", found ${JSON.stringify(modules)}.`);
+  if (!isRecord(modules)) throw planError(`expected an object as "modules", found ${JSON.stringify(modules)}.`);
   return Object.entries(modules).map(([name, unit]) => {
-    const ops = Array.isArray(unit) ? unit : isObject(unit) ? unit["save"] : undefined;
+    const ops = Array.isArray(unit) ? unit : isRecord(unit) ? unit["save"] : undefined;
     if (!Array.isArray(ops)) throw planError(`expected a list of ops of module ${JSON.stringify(name)}.`);
     const save = ops.flatMap(({ op, ordinal, policy = "MUST_SAVE" }) =>
       policy === "MUST_SAVE" ? [`${String(op)}#${String(ordinal)}`] : [],
     );
-    const parts = isObject(unit) ? unit["parts"] : undefined;
+    const parts = isRecord(unit) ? unit["parts"] : undefined;
     if (parts !== undefined && !isListOfParts(parts))
       throw planError(
         `expected pairs of places as "parts" of module ${JSON.stringify(name)}, found ${JSON.stringify(parts)}.`,
@@ -157,14 +157,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** Returns a check of an object. Its message names the field and the expected value. */
 function objectOf(fields: Readonly<Record<string, Check>>): Check {
   return (value) => {
-    if (!isObject(value)) return "an object";
+    if (!isRecord(value)) return "an object";
     for (const [name, each] of Object.entries(value)) {
       if (!Object.hasOwn(fields, name))
         return `none but ${Object.keys(fields).join(", ")}, found ${describeValue(name)}`;

@@ -1,5 +1,5 @@
 import { heldByModule, heldPeak } from "@remat/memory";
-import { parseJsonText, RematError, type Trace } from "@remat/trace";
+import { isRecord, parseJsonText, RematError, type Trace } from "@remat/trace";
 
 /** A step's memory, recorded so that later steps can be compared with it. */
 export interface BaselineStep {
@@ -92,10 +92,6 @@ function isSettings(step: string): boolean {
 function excerpt(value: unknown): string {
   const text = JSON.stringify(value) ?? "nothing";
   return text.length > mostShown ? `${text.slice(0, mostShown)}…` : text;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function refusal(detail: string, cause?: unknown): RematError {

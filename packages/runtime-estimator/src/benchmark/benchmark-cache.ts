@@ -1,4 +1,4 @@
-import { describeValue, parseJsonText, RematError } from "@remat/trace";
+import { describeValue, isRecord, parseJsonText, RematError } from "@remat/trace";
 import type { Measurement } from "./measure.js";
 
 const format = "remat-benchmark/1";
@@ -29,14 +29,14 @@ export class BenchmarkCache {
     } catch (cause) {
       throw rejected(`not JSON (${(cause as Error).message})`, cause);
     }
-    const found = isObject(file) ? file["format"] : undefined;
-    if (!isObject(file) || found !== format)
+    const found = isRecord(file) ? file["format"] : undefined;
+    if (!isRecord(file) || found !== format)
       throw rejected(`found format ${describeValue(found)}, expected '${format}'`);
     const { environments = {} } = file;
-    if (!isObject(environments)) throw rejected(`'environments' is ${describeValue(environments)}, expected an object`);
+    if (!isRecord(environments)) throw rejected(`'environments' is ${describeValue(environments)}, expected an object`);
     const cache = new BenchmarkCache();
     for (const [environment, calls] of Object.entries(environments)) {
-      if (!isObject(calls))
+      if (!isRecord(calls))
         throw rejected(`${describeValue(environment)} is ${describeValue(calls)}, expected an object of calls`);
       for (const [call, measurement] of Object.entries(calls))
         cache.set(environment, call, checkMeasurement(call, measurement));
@@ -71,10 +71,6 @@ export class BenchmarkCache {
     const environments = [...this.environments].map(([name, calls]) => [name, Object.fromEntries(calls)]);
     return { format, environments: Object.fromEntries(environments) };
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function rejected(detail: string, cause?: unknown): RematError {
