@@ -55,6 +55,7 @@ export { formatPlanOp, isPlanNode, type PlanNode, type PlanOp } from "./plan-op.
 export { readPlan } from "./read-plan.js";
 export { type ByteSource, parseTrace, type ReadTraceOptions, readTrace } from "./read-trace.js";
 export { RematError, setErrorKind } from "./remat-error.js";
+export { rowsOf } from "./rows-of.js";
 export type { StepSettings } from "./step-settings.js";
 export type { TensorType } from "./tensor-type.js";
 export {

@@ -1,11 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Rows, row, transposeRows } from "../src/index.js";
-
-const rowsOf = (lists: readonly (readonly number[])[]): Rows => ({
-  start: Int32Array.from([0, ...lists.map((_, i) => lists.slice(0, i + 1).flat().length)]),
-  values: Int32Array.from(lists.flat()),
-});
+import { row, rowsOf, transposeRows } from "../src/index.js";
 
 test("the rows of each value are those that hold it, ascending, as often as they hold it", () => {
   const lists = fc.integer({ min: 1, max: 8 }).chain((valueCount) =>

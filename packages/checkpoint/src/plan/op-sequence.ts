@@ -1,5 +1,5 @@
 import type { OpDone } from "@remat/dispatch-hook";
-import { fingerprintOf, type Occurrence, Phase, type Rows, type TensorType, type Trace } from "@remat/trace";
+import { fingerprintOf, type Occurrence, Phase, type Rows, rowsOf, type TensorType, type Trace } from "@remat/trace";
 
 /**
  * The ops of a step in columns, to check whether another step runs the same ops. A plan lists all ops in order, so an
@@ -55,7 +55,7 @@ export function forwardSequenceOfTrace(trace: Trace): OpSequence {
     names: strings,
     kernel: Int32Array.from(places, (op) => ops.name[op]),
     phase: new Uint8Array(places.length).fill(Phase.forward),
-    outputs: { start: outputs.start, values: Int32Array.from(outputs.values) },
+    outputs,
     dtype: tensors.dtype.slice(0, typeCount),
     shape: {
       start: tensors.shape.start.slice(0, typeCount + 1),
@@ -75,23 +75,16 @@ export function sequenceOfOccurrences(ops: readonly Occurrence[]): OpSequence {
   const made = ops.map(({ outputs }) =>
     outputs.map((type) => typeOf.get(type) ?? (typeOf.set(type, types.length), types.push(type) - 1)),
   );
-  const outputs = rowsOf(made);
-  const shape = rowsOf(types.map((type) => type.shape));
+  const shapes = types.map((type) => type.shape);
   return {
     count: ops.length,
     kernel: Int32Array.from(ops, (op) => idOf(op.kernel)),
     phase: Uint8Array.from(ops, (op) => Phase[op.phase]),
-    outputs: { start: outputs.start, values: Int32Array.from(outputs.values) },
+    outputs: rowsOf(made),
     dtype: Int32Array.from(types, (type) => idOf(type.dtype)),
-    shape: { start: shape.start, values: Float64Array.from(shape.values) },
+    shape: { start: rowsOf(shapes).start, values: Float64Array.from(shapes.flat()) },
     names: [...names.keys()],
   };
-}
-
-function rowsOf(lists: readonly (readonly number[])[]): { start: Int32Array; values: number[] } {
-  const start = new Int32Array(lists.length + 1);
-  lists.forEach((list, i) => (start[i + 1] = start[i] + list.length));
-  return { start, values: lists.flat() };
 }
 
 /** The part of an op that identifies it. @internal */

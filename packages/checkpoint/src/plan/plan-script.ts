@@ -1,4 +1,4 @@
-import type { Plan, PlanValue, Rows } from "@remat/trace";
+import { type Plan, type PlanValue, type Rows, rowsOf } from "@remat/trace";
 
 /** The actions of a plan after each op, in columns. @internal */
 export interface PlanScript {
@@ -80,12 +80,6 @@ function valueId(value: PlanValue, { start, values }: Rows): number {
   let id = start[value.op];
   while (values[id] !== value.output) id++;
   return id;
-}
-
-function rowsOf(lists: readonly (readonly number[])[]): Rows {
-  const start = new Int32Array(lists.length + 1);
-  lists.forEach((list, i) => (start[i + 1] = start[i] + list.length));
-  return { start, values: Int32Array.from(lists.flat()) };
 }
 
 /** Groups the indices of `keys` by key, in order. */

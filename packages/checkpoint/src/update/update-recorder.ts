@@ -1,4 +1,5 @@
 import type { DispatchObserver, OpDone } from "@remat/dispatch-hook";
+import { rowsOf } from "@remat/trace";
 import { type DataId, type Tensor, Variable } from "@tensorflow/tfjs-core";
 import { gradientAt, type UpdateScript } from "./update-script.js";
 
@@ -67,10 +68,4 @@ export class UpdateRecorder implements DispatchObserver {
   private holdAllOn(dataId: DataId): void {
     for (const tensor of this.byDataId.get(dataId) ?? []) this.lastUse.set(tensor, toTheEnd);
   }
-}
-
-function rowsOf(lists: readonly (readonly number[])[]): UpdateScript["freedAfter"] {
-  const start = new Int32Array(lists.length + 1);
-  lists.forEach((list, i) => (start[i + 1] = start[i] + list.length));
-  return { start, values: Int32Array.from(lists.flat()) };
 }

@@ -1,5 +1,5 @@
 import type { SequenceGraph } from "@remat/memory/sequence";
-import { RematError, type Rows, transposeRows } from "@remat/trace";
+import { RematError, type Rows, rowsOf, transposeRows } from "@remat/trace";
 
 /** The graph that schedules are planned for: a sequence graph with the cost of each node. */
 export interface PlanningGraph extends SequenceGraph {
@@ -160,13 +160,4 @@ function checked(owner: string, what: string, value: number): number {
   if (typeof value === "number" && value >= 0 && value < Number.POSITIVE_INFINITY) return value;
   const found = typeof value === "number" ? String(value) : JSON.stringify(value);
   throw new RematError("PLANNING_GRAPH", `${owner}: ${what} must be a number of at least 0; found ${found}.`);
-}
-
-/** Returns lists as compressed rows. @internal */
-export function rowsOf(lists: readonly (readonly number[])[]): Rows {
-  const start = new Int32Array(lists.length + 1);
-  lists.forEach((list, i) => (start[i + 1] = start[i] + list.length));
-  const values = new Int32Array(start[lists.length]);
-  lists.forEach((list, i) => values.set(list, start[i]));
-  return { start, values };
 }
