@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { BlockPlans } from "../../src/blocks/block-plans.js";
 import { helpedNodes } from "../../src/blocks/quick-starts.js";
+import { workingSet } from "../../src/bound/working-set.js";
 import { type FrontOptions, ScheduleFront } from "../../src/checkpointing/schedule-front.js";
 import { type SearchEffort, SharedEffort } from "../../src/checkpointing/search-effort.js";
 import { type PlanningGraph, planningGraph, withLink } from "../../src/graph/planning-graph.js";
@@ -22,7 +23,9 @@ function chain(length: number, bytes: number): PlanningGraph {
 const graph = chain(3, 1000);
 const long = chain(helpedNodes / 2, 1000);
 
-type Found = Partial<Pick<Rematerialization, "peakBytes" | "overhead" | "lowerBound" | "isProvenInfeasible">>;
+type Found = Partial<
+  Pick<Rematerialization, "peakBytes" | "overhead" | "lowerBound" | "isProvenInfeasible" | "iterations">
+>;
 
 interface Scripted {
   readonly of?: PlanningGraph;
@@ -73,7 +76,8 @@ function stopClock(): { ms: number } {
 describe("narrowing down to an overhead", () => {
   /** A front that knows a schedule of 2,000 bytes with an overhead of 1, besides the plain one of 4,000. */
   async function begin(found: Found[] = [], first: Found = { peakBytes: 2000, overhead: 1 }) {
-    const made = await scripted({ found: [first, ...found] });
+    const { signal } = new AbortController();
+    const made = await scripted({ found: [first, ...found], options: { signal } });
     expect(made.front.plain.peakBytes).toBe(4000);
     await made.front.searchBest(3000, 1, 1);
     made.batches.length = 0;
@@ -263,8 +267,8 @@ test("of equally good schedules, the cheaper and the smaller one is returned", a
   const { front } = await scripted({
     found: [
       { peakBytes: 3000, overhead: 0.5 },
-      { peakBytes: 2900, overhead: 0.5 },
       { peakBytes: 2900, overhead: 0.6 },
+      { peakBytes: 2900, overhead: 0.5 },
       { peakBytes: 2950, overhead: 0.5 },
     ],
   });
@@ -275,4 +279,27 @@ test("of equally good schedules, the cheaper and the smaller one is returned", a
   // An overhead is rounded.
   expect(front.smallestWithin(0.5 - 1e-10)).toMatchObject({ peakBytes: 2900 });
   expect(front.smallestWithin(0.49)).toMatchObject({ peakBytes: 4000 });
+});
+
+test("the smallest peak is searched for within what one node needs", async () => {
+  const { front, budgets } = await scripted({ found: [{ peakBytes: 3000 }] });
+  await front.searchSmallest(1);
+  expect(budgets()).toEqual([[workingSet(graph, false).bytes]]);
+});
+
+test("progress is that of the whole call", async () => {
+  const clock = stopClock();
+  const told: unknown[] = [];
+  const onProgress = (progress: unknown) => told.push(progress);
+  const { front, batches } = await scripted({ options: { onProgress }, found: [{ iterations: 30 }] });
+  await front.searchBest(3500, 1, 1);
+  clock.ms += 50;
+  await front.searchBest(3500, 1, 1);
+  const progress = { elapsedMs: 1, iterations: 7, cost: 8, smallestPeakBytes: 3900, lowerBound: 6 };
+  for (const [{ onProgress: report }] of batches) report!(progress);
+  const elapsedMs = 50;
+  expect(told).toEqual([
+    { ...progress, elapsedMs, iterations: 7 },
+    { ...progress, elapsedMs, iterations: 37 },
+  ]);
 });
