@@ -160,7 +160,23 @@ describe("planDocument", () => {
 
   it("says so where nothing is recomputed", () => {
     const idle = summarizePlan(unrecomputed, trace, { unrecomputed });
-    expect(writeDocument(planDocument(idle), "table")).toContain("Nothing is recomputed");
+    const offloaded = { tensors: 1, bytes: 4, reloadedBytes: 4, hostPeakBytes: 4, transferMs: 1 };
+    const textOf = (given: typeof summary) => writeDocument(planDocument(given), "plain").replace(/\s+/g, " ");
+    const nothing = "Nothing is recomputed. Freeing each storage after its last use";
+    expect(textOf(idle)).toContain(`${nothing} is enough.`);
+    expect(textOf({ ...idle, offloaded })).toContain(`${nothing} and offloading are enough.`);
+  });
+
+  it("leaves out indices of ops first in a narrow table of what is freed, and sizes and modules last", () => {
+    const table = planDocument(summary)
+      .parts()
+      .find((part) => part.kind === "table" && part.headers.includes("Allocated by"));
+    if (table?.kind !== "table") throw new Error("expected a table of storages");
+    const { headers, worth = [] } = table;
+    expect(worth.toSorted((a, b) => a - b)).toEqual(headers.map((_, i) => 1 + i));
+    expect(headers.toSorted((a, b) => worth[headers.indexOf(a)] - worth[headers.indexOf(b)])).toEqual([
+      ...["Freed after op", "Recomputed for op", "Op", "Shape", "Times", "Time", "Allocated by", "Module", "Size"],
+    ]);
   });
 });
 
