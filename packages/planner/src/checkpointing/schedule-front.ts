@@ -317,6 +317,8 @@ export class ScheduleFront {
    * overhead. That works if costs are convex in memory.
    */
   async narrow(overhead: number, steps: number, weight: number): Promise<void> {
+    /** The largest budget for which nothing was found. */
+    let failedBytes = 0;
     let isInVain = false;
     for (let i = 0; i < steps && this.options.signal?.aborted !== true; i++) {
       const fits = this.smallestWithin(overhead);
@@ -325,15 +327,15 @@ export class ScheduleFront {
         (a, b) => b.peakBytes - a.peakBytes || a.cost - b.cost,
       );
       if (below === undefined) return;
-      if (fits.peakBytes - below.peakBytes < 0.002 * fits.peakBytes) return;
+      const fromBytes = Math.max(below.peakBytes, failedBytes);
+      if (fits.peakBytes - fromBytes < 0.002 * fits.peakBytes) return;
       const onChord = (overhead - fits.overhead) / (below.overhead - fits.overhead);
       const budgetBytes = Math.floor(
-        isInVain
-          ? fits.peakBytes - onChord * (fits.peakBytes - below.peakBytes)
-          : (fits.peakBytes + below.peakBytes) / 2,
+        isInVain ? fits.peakBytes - onChord * (fits.peakBytes - below.peakBytes) : (fits.peakBytes + fromBytes) / 2,
       );
       await this.run([{ budgetBytes, weight: weight / steps, begin: "blocks" }]);
       isInVain = !isInVain && this.smallestWithin(overhead).peakBytes >= fits.peakBytes;
+      if (!this.isMet(budgetBytes)) failedBytes = Math.max(failedBytes, budgetBytes);
     }
   }
 

@@ -2,137 +2,10 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { BlockPlans } from "../../src/blocks/block-plans.js";
 import { helpedNodes } from "../../src/blocks/quick-starts.js";
 import { workingSet } from "../../src/bound/working-set.js";
-import { type FrontOptions, ScheduleFront } from "../../src/checkpointing/schedule-front.js";
-import { type SearchEffort, SharedEffort } from "../../src/checkpointing/search-effort.js";
-import { type PlanningGraph, planningGraph, withLink } from "../../src/graph/planning-graph.js";
-import type { Rematerialization, RematerializeOptions } from "../../src/rematerialize.js";
+import { withLink } from "../../src/graph/planning-graph.js";
+import { chain, graph, long, type Scripted, scripted, stopClock } from "./scripted-front.js";
 
 afterEach(() => vi.restoreAllMocks());
-
-/** Layers and their backward pass. Without recomputation, all forward results are alive at the peak. */
-function chain(length: number, bytes: number): PlanningGraph {
-  return planningGraph(
-    Array.from({ length: 2 * length }, (_, v) => ({
-      name: `n${v}`,
-      cost: 1,
-      outputBytes: [bytes],
-      inputs: [...(v === 0 ? [] : [[v - 1, 0] as const]), ...(v > length ? [[2 * length - 1 - v, 0] as const] : [])],
-    })),
-  );
-}
-const graph = chain(3, 1000);
-const long = chain(helpedNodes / 2, 1000);
-
-type Found = Partial<
-  Pick<Rematerialization, "peakBytes" | "overhead" | "lowerBound" | "isProvenInfeasible" | "iterations">
->;
-
-interface Scripted {
-  readonly of?: PlanningGraph;
-  readonly effort?: SearchEffort;
-  readonly workers?: number;
-  readonly options?: FrontOptions;
-  /** What the searches find, one after the other. Further ones find the plain order. */
-  readonly found?: Found[];
-}
-
-/** A front whose searches are written down and find what the test says. */
-async function scripted({
-  of = graph,
-  effort = { iterations: 1000 },
-  workers = 1,
-  options,
-  found = [],
-}: Scripted = {}) {
-  const batches: RematerializeOptions[][] = [];
-  const front: ScheduleFront = await ScheduleFront.begin(
-    {
-      graph: of,
-      runner: {
-        workers,
-        run: async (tasks) => {
-          batches.push([...tasks]);
-          return tasks.map(({ budgetBytes }) => {
-            const { overhead = 0, ...rest } = found.shift() ?? {};
-            const { plain } = front;
-            return { ...plain, cost: plain.cost * (1 + overhead), overhead, budgetBytes, ...rest };
-          });
-        },
-      },
-      effort: new SharedEffort(effort, 10, performance.now(), 0),
-      began: performance.now(),
-    },
-    { order: "fixed", seed: 0, ...options },
-  );
-  return { front, batches, budgets: () => batches.map((tasks) => tasks.map(({ budgetBytes }) => budgetBytes)) };
-}
-
-function stopClock(): { ms: number } {
-  const clock = { ms: 1000 };
-  vi.spyOn(performance, "now").mockImplementation(() => clock.ms);
-  return clock;
-}
-
-describe("narrowing down to an overhead", () => {
-  /** A front that knows a schedule of 2,000 bytes with an overhead of 1, besides the plain one of 4,000. */
-  async function begin(found: Found[] = [], first: Found = { peakBytes: 2000, overhead: 1 }) {
-    const { signal } = new AbortController();
-    const made = await scripted({ found: [first, ...found], options: { signal } });
-    expect(made.front.plain.peakBytes).toBe(4000);
-    await made.front.searchBest(3000, 1, 1);
-    made.batches.length = 0;
-    return made;
-  }
-
-  test("tries the middle, and where the straight line has the overhead after a step in vain", async () => {
-    const { front, batches, budgets } = await begin([
-      { peakBytes: 2900, overhead: 0.5 },
-      { peakBytes: 3500, overhead: 0.2 },
-      { peakBytes: 3200, overhead: 0.3 },
-    ]);
-    await front.narrow(0.2, 4, 1);
-    // 4000 - 0.2 / 0.5 · 1100; (3500 + 2900) / 2; at 3500 nothing is left over.
-    expect(budgets()).toEqual([[3000], [3560], [3200], [3500]]);
-    expect(batches.flat().map(({ iterations }) => iterations)).toEqual([25, 25, 25, 25]);
-    expect(front.smallestWithin(0.2)).toMatchObject({ peakBytes: 3500, overhead: 0.2 });
-  });
-
-  test("measures the line from the overhead of what fits", async () => {
-    const { front, budgets } = await begin([
-      { peakBytes: 3600, overhead: 0.1 },
-      { peakBytes: 2800, overhead: 0.5 },
-    ]);
-    await front.narrow(0.2, 3, 1);
-    // 3600 - 0.1 / 0.4 · 800, after (3600 + 2000) / 2 was in vain.
-    expect(budgets()).toEqual([[3000], [2800], [3400]]);
-  });
-
-  test("goes on from the cheapest of the largest that cost too much", async () => {
-    const { front, budgets } = await begin([
-      { peakBytes: 3000, overhead: 0.9 },
-      { peakBytes: 3000, overhead: 0.5 },
-      { peakBytes: 2500, overhead: 0.4 },
-    ]);
-    await front.narrow(0.25, 4, 1);
-    // 4000 - 0.25 / 0.9 · 1000; the middle; 4000 - 0.25 / 0.5 · 1000.
-    expect(budgets()).toEqual([[3000], [3722], [3500], [3500]]);
-  });
-
-  test.each([
-    [3992, 1],
-    [3993, 0],
-  ])("ends once 0.2%% of the peak is left: %s of 4000 bytes", async (peakBytes, searches) => {
-    const { front, batches } = await begin([], { peakBytes, overhead: 1 });
-    await front.narrow(0.2, 1, 1);
-    expect(batches).toHaveLength(searches);
-  });
-
-  test("does nothing if the smallest peak fits", async () => {
-    const { front, batches } = await begin();
-    await front.narrow(1, 4, 1);
-    expect(batches).toEqual([]);
-  });
-});
 
 describe("searching each of several budgets", () => {
   test("shares the effort among them and searches each twice", async () => {
@@ -146,6 +19,8 @@ describe("searching each of several budgets", () => {
     expect(batches.flat().map(({ boundTimeMs }) => boundTimeMs)).toEqual([undefined, undefined, 0, 0]);
     await front.searchEach([4000], 1);
     expect(batches).toHaveLength(2);
+    await front.searchEach([3500], 2);
+    expect(batches.slice(2).map(([{ iterations }]) => iterations)).toEqual([100, 100]);
   });
 
   test.each([
@@ -158,9 +33,10 @@ describe("searching each of several budgets", () => {
     [9, 1, [3999]],
   ])("takes as many as there is time for, equally spaced: %s ms, %s workers: %s", async (timeMs, workers, expected) => {
     stopClock();
-    const { front, budgets } = await scripted({ effort: { timeMs }, workers });
+    const { front, batches, budgets } = await scripted({ effort: { timeMs }, workers });
     await front.searchEach([1000, 2000, 3000, 3999], 10);
     expect(budgets()[0]).toEqual(expected);
+    for (const { boundTimeMs } of batches[0]) expect(boundTimeMs).toBeUndefined();
   });
 
   test("searches the last one even if no time is left and it is not within reach yet", async () => {
@@ -179,10 +55,15 @@ describe("plans of blocks", () => {
   test.each([1000, 1])("are made once, of a large graph with a fixed order, with %s changes", async (iterations) => {
     const prepare = begun();
     const { signal } = new AbortController();
-    const { front } = await scripted({ of: long, effort: { iterations }, options: { signal, seed: undefined } });
+    const { front, batches } = await scripted({
+      of: long,
+      effort: { iterations },
+      options: { signal, seed: undefined },
+    });
     const { peakBytes } = front.plain;
-    await front.searchBest(peakBytes - 1, 1, 1);
     await front.searchEach([peakBytes - 2], 1);
+    await front.searchBest(peakBytes - 1, 1, 1);
+    expect(batches[0][0].seed).toBe(0);
     expect(prepare.mock.calls).toEqual([[iterations, signal, Number.POSITIVE_INFINITY]]);
     expect(prepare.mock.contexts).toEqual([new BlockPlans(long, 0)]);
   });
@@ -208,6 +89,19 @@ describe("plans of blocks", () => {
     expect(prepare).not.toHaveBeenCalled();
   });
 
+  test("leave half of the changes to searches that start from what is known", async () => {
+    vi.spyOn(BlockPlans.prototype, "prepare").mockImplementation(async function (this: BlockPlans) {
+      this.structure.push({ segments: 2, planned: 1 });
+    });
+    const { front, batches } = await scripted({ of: long });
+    await front.searchBest(front.plain.peakBytes - 1, 5, 2);
+    expect(batches.map((tasks) => tasks.map(({ iterations }) => iterations))).toEqual([
+      [200, 50],
+      [125, 125],
+    ]);
+    expect(batches[1].map(({ boundTimeMs }) => boundTimeMs)).toEqual([undefined, 0]);
+  });
+
   test("are where half of the effort begins, a tenth begins from the plain order", async () => {
     stopClock();
     const start = Int32Array.of(1);
@@ -222,6 +116,7 @@ describe("plans of blocks", () => {
     const [first, last] = batches;
     expect(first.map(({ starts }) => starts?.includes(start))).toEqual([true, false]);
     expect(first[1].starts).toEqual([]);
+    expect(first.map(({ seed }) => seed)).toEqual([3, 3]);
     expect(first.map(({ timeMs }) => timeMs)).toEqual([500, 200]);
     expect(last.map(({ starts }) => starts?.includes(start))).toEqual([false, false]);
     expect(last.map(({ timeMs }) => timeMs)).toEqual([1000, 1000]);
