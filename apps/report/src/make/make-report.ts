@@ -1,26 +1,7 @@
-import { heldPeak, memoryTimeline, momentOfPeak, tellsLifetimes } from "@remat/memory";
-import {
-  accountSequence,
-  holdPlan,
-  type PlanMemory,
-  StepFacts,
-  sequenceGraphOfTrace,
-  sequenceOfPlan,
-} from "@remat/memory/sequence";
-import {
-  alignHighest,
-  compareView,
-  formatPercent,
-  matchOps,
-  moduleTreeView,
-  planFates,
-  viewEnvironment,
-  viewSummary,
-  type WhatIfRow,
-} from "@remat/reporting";
+import { heldPeak } from "@remat/memory";
+import { matchOps, viewEnvironment, viewSummary, type WhatIfRow } from "@remat/reporting";
 import {
   type Answer,
-  answerFirst,
   answerFollowing,
   answerOutcome,
   answerPlan,
@@ -28,22 +9,17 @@ import {
   type PlanCommand,
 } from "@remat/reporting/answers";
 import { leaksFacts, leaksRows, summarizeLeaks } from "@remat/reporting/documents";
-import { heldRow, heldTree, heldTreeRows, openLargest } from "@remat/reporting/held-tree";
-import { type DeviceToFit, type Verdict } from "@remat/reporting/verdict";
-import { sacStats } from "@remat/sac-core";
-import { type ShardingPlan, simulateFsdp } from "@remat/sharding";
-import {
-  type DeviceSpec,
-  describePlanMismatch,
-  findPlanMismatch,
-  type Plan,
-  RematError,
-  RuntimeSource,
-  type Trace,
-} from "@remat/trace";
-import type { FollowedColumns, ReportData } from "../data/report-file.js";
-import type { Comparison, FsdpFindings, LeakFindings, Overlay, PlanFindings, ReportMeta } from "../data/report-meta.js";
+import type { DeviceToFit, Verdict } from "@remat/reporting/verdict";
+import type { ShardingPlan } from "@remat/sharding";
+import { type DeviceSpec, describePlanMismatch, findPlanMismatch, type Plan, type Trace } from "@remat/trace";
+import type { ReportData } from "../data/report-file.js";
+import type { Comparison, FsdpFindings, LeakFindings, ReportMeta } from "../data/report-meta.js";
+import { answerPeak } from "./answer-peak.js";
+import { compareRuns } from "./compare-runs.js";
+import type { DrawnOverlay } from "./drawn-overlay.js";
 import { type FindPlansOptions, findPlans, followedPlan } from "./find-plans.js";
+import { givenPlan } from "./given-plan.js";
+import { simulateRank } from "./simulate-rank.js";
 
 /** Options of {@link makeReport}. */
 export interface MakeReportOptions {
@@ -115,7 +91,7 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
     planned: options.planned,
     onProgress: () => onProgress?.("searching for plans"),
   });
-  const overlays: (readonly [Overlay, Float64Array])[] = [];
+  const overlays: DrawnOverlay[] = [];
   const followed = (found.findings?.front ?? []).map((plan, i) => ({ plan, columns: found.followed[i] }));
   const outcomes: Answer[] = [];
   const { deviceMemoryBytes } = options.verdict ?? {};
@@ -149,12 +125,16 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
   let comparison: Comparison | undefined;
   if (options.compare !== undefined) {
     onProgress?.("comparing");
-    comparison = compareRuns(trace, title, options.compare, overlays);
+    const compared = compareRuns(trace, title, options.compare);
+    ({ comparison } = compared);
+    if (compared.overlay !== undefined) overlays.push(compared.overlay);
   }
   let fsdp: FsdpFindings | undefined;
   if (options.fsdp !== undefined) {
     onProgress?.("simulating a rank");
-    fsdp = shard(trace, options.fsdp, overlays);
+    const { findings, overlay } = simulateRank(trace, options.fsdp);
+    fsdp = findings;
+    overlays.push(overlay);
     const { peakBytes, bytesByCategory, worldSize } = fsdp;
     outcomes.push(
       answerOutcome({
@@ -168,7 +148,9 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
     );
   }
   const told =
-    options.planAlone === undefined ? tellPeak(trace, options.verdict, found.findings) : { answers: [], heldRows: [] };
+    options.planAlone === undefined
+      ? answerPeak(trace, options.verdict, found.findings)
+      : { answers: [], heldRows: [] };
   return {
     meta: {
       title,
@@ -190,37 +172,13 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
       comparison,
       fsdp,
       leaks: trace.header.mode === "real" ? findLeaks(trace) : undefined,
-      overlays: overlays.map(([overlay]) => overlay),
+      overlays: overlays.map(({ overlay }) => overlay),
       whatIfs: (await options.whatIfs) ?? [],
     },
     trace,
-    overlays: overlays.map(([, highest]) => highest),
+    overlays: overlays.map(({ highestBytes }) => highestBytes),
     followed: followed.map(({ columns }) => columns),
     planned,
-  };
-}
-
-/** Maximum number of rows shown without JavaScript. */
-const rowsAtRest = 24;
-
-function tellPeak(
-  trace: Trace,
-  verdict: Verdict | undefined,
-  plans: PlanFindings | undefined,
-): Pick<ReportMeta, "answers" | "heldRows"> {
-  if (!tellsLifetimes(trace))
-    return { answers: answerFirst(trace, { verdict, tree: undefined, idle: undefined }), heldRows: [] };
-  const facts = new StepFacts(trace);
-  const tree = heldTree(trace, facts.storagesAtPeak);
-  const { ids, depths, parents } = heldTreeRows(tree, openLargest(tree, rowsAtRest));
-  return {
-    answers: answerFirst(trace, {
-      verdict,
-      tree,
-      idle: facts.idle,
-      plans: plans?.recommended,
-    }),
-    heldRows: Array.from(ids, (id, i) => heldRow(tree, id, depths[i], parents[i])),
   };
 }
 
@@ -234,107 +192,4 @@ function describeSearch({ planTimeMs = 8000, planIterations }: MakeReportOptions
   if (isForTorch)
     return `modules and parts of them for torch.utils.checkpoint, ${effort}, seed 0; every policy was simulated as PyTorch runs it`;
   return `simulated annealing over the whole step, ${effort}, seed 0; the peak of every plan was simulated exactly`;
-}
-
-/** Data about a given plan. */
-interface GivenPlan {
-  readonly memory: PlanMemory;
-  readonly columns: FollowedColumns;
-  /** Highest memory under the plan for each op that is shown, if it cannot be simulated op by op. */
-  readonly overlay: readonly [Overlay, Float64Array] | undefined;
-}
-
-function givenPlan(
-  trace: Trace,
-  { name, plan }: NonNullable<MakeReportOptions["plan"]>,
-  planned: Trace = trace,
-): GivenPlan {
-  if (plan.ops.length !== planned.ops.count || plan.subject.kind !== "trace")
-    throw new RematError(
-      "REPORT_PLAN_MISMATCH",
-      `${name}: the plan is for ${plan.subject.kind === "trace" ? `a run of ${plan.ops.length} ops` : "a graph"}, ` +
-        `and the run has ${planned.ops.count}. Name the run that was planned, with the same batch and loss.`,
-    );
-  const memory = holdPlan(planned, plan);
-  const fates = planFates(planned, plan);
-  const graph = sequenceGraphOfTrace(planned);
-  const { nodes } = sequenceOfPlan(plan, graph);
-  // A plan made for another backend or by hand may not free everything directly after its last use.
-  const isFollowed = accountSequence(graph, nodes)?.peakBytes === memory.peakBytes;
-  if (isFollowed) return { memory, columns: { sequence: nodes, fates }, overlay: undefined };
-  const overlay: Overlay = {
-    key: "plan",
-    label: name,
-    kind: "plan",
-    peakBytes: plan.predicted.peakBytes,
-    note: `predicted: ${formatPercent(plan.predicted.overhead)} more time than the unmodified step`,
-    isGiven: true,
-  };
-  const { highestBytes } = memory;
-  const shownBytes =
-    planned === trace ? highestBytes : alignHighest(trace, planned, { totalBytes: highestBytes, highestBytes });
-  return { memory, columns: { sequence: new Int32Array(0), fates }, overlay: [overlay, shownBytes] };
-}
-
-function compareRuns(
-  trace: Trace,
-  title: string,
-  { name, trace: other }: NonNullable<MakeReportOptions["compare"]>,
-  overlays: (readonly [Overlay, Float64Array])[],
-): Comparison {
-  const isMeasured = other.header.mode === "real" || other.ops.runtimeSource.includes(RuntimeSource.measured);
-  const side = (run: Trace, called: string) => {
-    const timeline = tellsLifetimes(run) ? memoryTimeline(run) : undefined;
-    return {
-      timeline,
-      compared: {
-        name: called,
-        trace: run,
-        modules: moduleTreeView(run, sacStats(run)),
-        peak: timeline && momentOfPeak(run, timeline.peak, { limit: 5 }),
-      },
-    };
-  };
-  const mine = side(trace, title);
-  const theirs = side(other, name);
-  if (theirs.timeline !== undefined)
-    overlays.push([
-      {
-        key: "compare",
-        label: name,
-        kind: isMeasured ? "measured" : "other",
-        peakBytes: theirs.compared.peak?.totalBytes ?? 0,
-        note: `${isMeasured ? "measured" : "another run"}: peak memory at the matching ops`,
-        isGiven: true,
-      },
-      alignHighest(trace, other, theirs.timeline),
-    ]);
-  return { name, isMeasured, view: compareView(mine.compared, theirs.compared) };
-}
-
-function shard(
-  trace: Trace,
-  { name, plan }: NonNullable<MakeReportOptions["fsdp"]>,
-  overlays: (readonly [Overlay, Float64Array])[],
-): FsdpFindings {
-  const { trace: rank } = simulateFsdp(trace, plan);
-  const timeline = memoryTimeline(rank);
-  const { peakBytes, bytesByCategory } = timeline.peak;
-  overlays.push([
-    {
-      key: "fsdp",
-      label: `FSDP, rank 0 of ${plan.worldSize}`,
-      kind: "fsdp",
-      peakBytes,
-      note: "simulated from this run: peak memory at the matching ops",
-      isGiven: true,
-    },
-    alignHighest(trace, rank, timeline),
-  ]);
-  return {
-    plan: name,
-    worldSize: plan.worldSize,
-    peakBytes,
-    bytesByCategory,
-  };
 }
