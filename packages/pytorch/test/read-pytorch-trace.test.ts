@@ -281,6 +281,12 @@ describe("bad files", () => {
       /field 'fqns', item 1: expected a name/,
     ],
     [
+      "a function that is none",
+      { ...golden, funcs: [null] },
+      "PYTORCH_FILE",
+      /'funcs', item 0: expected an object.*found null/,
+    ],
+    [
       "a tensor without a storage",
       { ...golden, tensors: [{ dt: "float32", sh: [1], st: [1] }] },
       "PYTORCH_FILE",
@@ -452,9 +458,14 @@ describe("a step that was recorded in other dtypes, too", () => {
   });
 
   test("is refused where one of them is no file", () => {
-    expect(() => readPyTorchTrace({ ...golden, recorded_in: [golden] })).toThrow(
-      "field 'recorded_in' of a mem-oracle/1 file",
-    );
+    for (const [other, found] of [
+      [[golden], "object"],
+      [null, "null"],
+      [3, "number"],
+    ])
+      expect(() => readPyTorchTrace({ ...golden, recorded_in: other })).toThrow(
+        `field 'recorded_in' of a mem-oracle/1 file: expected files by dtype, found ${found}.`,
+      );
     expect(() => readPyTorchTrace({ ...golden, recorded_in: { bfloat16: {} } })).toThrow("unknown schema");
     expect(() => readPyTorchTrace({ ...golden, recorded_in: { bfloat16: { ...golden, events: 3 } } })).toThrow(
       "field 'events'",
