@@ -20,14 +20,8 @@ import type { ConsoleIo } from "../console-io.js";
 import { appliedText } from "../fit/applied-text.js";
 import { backendOfSteps } from "../fit/backend-of-steps.js";
 import { findAnswers } from "../fit/find-answers.js";
-import {
-  type FitOptions,
-  type FitOptionValues,
-  fitGridOptions,
-  fitOptionsOf,
-  fitStepOptions,
-  workersOf,
-} from "../fit/fit-options.js";
+import { fitGridOptions } from "../fit/fit-grid-options.js";
+import { type FitOptions, type FitOptionValues, fitOptionsOf, fitStepOptions, workersOf } from "../fit/fit-options.js";
 import { LiveTable } from "../fit/live-table.js";
 import { pruneInTerminal } from "../fit/prune-in-terminal.js";
 import { type FitJob, stepsOfJob } from "../fit/steps-of-job.js";
