@@ -1,12 +1,14 @@
-// Writes a realistic trace of a million ops (each has an output; some are saved, all are freed) to a file, plain and
-// gzipped, and reads it back in a separate process.
+// Writes a realistic trace of a million ops (each has an output; some are saved, all are freed) to files in each form
+// (JSON Lines, gzipped, Arrow), and reads it back in a separate process.
 // Usage: node tooling/bench/trace.js [ops]
 import { spawnSync } from "node:child_process";
-import { createReadStream, mkdtempSync, openSync, rmSync, statSync, writeSync } from "node:fs";
+import { createReadStream, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import zlib from "node:zlib";
 import { Category, Phase, RuntimeSource, readTrace, TraceBuilder, writeTrace } from "@remat/trace";
+import { readArrowTrace, writeArrowTrace } from "@remat/trace/arrow";
 import { peakResidentMiB, timeOnce } from "./src/measure.js";
 import { report } from "./src/report.js";
 
@@ -70,24 +72,38 @@ function largeTrace(opCount) {
   return b.build();
 }
 
+/** The forms of a trace file: its name, and how it is written. */
+const forms = [
+  { what: "", name: "run.remat.jsonl", write: (trace) => writeTrace(trace) },
+  { what: ", gzipped", name: "run.remat.jsonl.gz", write: (trace) => writeTrace(trace, { gzip: true }) },
+  { what: ", Arrow", name: "run.remat.arrow", write: (trace) => writeArrowTrace(trace, { compress: false }) },
+  ...("zstdCompressSync" in zlib
+    ? [{ what: ", Arrow with zstd", name: "run.zstd.remat.arrow", write: (trace) => writeArrowTrace(trace) }]
+    : []),
+];
+
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(0)} MB`;
 const opCount = Number(process.argv[2] ?? 1_000_000);
 
 if (process.argv[3] !== undefined) {
-  const read = () => readTrace(createReadStream(process.argv[3], { highWaterMark: 1 << 18 }));
+  const path = process.argv[3];
+  const read = () =>
+    path.endsWith(".arrow")
+      ? readArrowTrace(readFileSync(path))
+      : readTrace(createReadStream(path, { highWaterMark: 1 << 18 }));
   const { wallMs, cpuMs, result } = await timeOnce(read);
   console.log(JSON.stringify({ wallMs, cpuMs, ops: result.ops.count, residentMiB: peakResidentMiB() }));
 } else {
   const folder = mkdtempSync(join(tmpdir(), "remat-bench-"));
   try {
     const trace = largeTrace(opCount);
-    for (const gzip of [false, true]) {
-      const path = join(folder, gzip ? "run.remat.jsonl.gz" : "run.remat.jsonl");
+    for (const form of forms) {
+      const path = join(folder, form.name);
       const file = openSync(path, "w");
       const written = await timeOnce(() => {
-        for (const chunk of writeTrace(trace, { gzip })) writeSync(file, chunk);
+        for (const chunk of form.write(trace)) writeSync(file, chunk);
       });
-      const what = `trace of ${opCount} ops${gzip ? ", gzipped" : ""}`;
+      const what = `trace of ${opCount} ops${form.what}`;
       const note = megabytes(statSync(path).size);
       report({ what: `${what}: write`, value: written.wallMs, cpu: written.cpuMs, unit: "ms", runs: 1, note });
       const child = spawnSync(process.execPath, [fileURLToPath(import.meta.url), String(opCount), path], {

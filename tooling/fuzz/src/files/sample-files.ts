@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { parseShardingPlan, writeShardingPlan } from "@remat/sharding";
-import { writeTrace } from "@remat/trace";
+import { type Trace, writeTrace } from "@remat/trace";
+import { writeArrowTrace } from "@remat/trace/arrow";
 import { traceFakeStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
 import { runCli } from "../../../../apps/cli/src/cli.js";
@@ -16,8 +17,8 @@ export interface SampleFile {
   readonly name: string;
   readonly lines: readonly unknown[];
   readonly commands: readonly (readonly string[])[];
-  /** The whole content of a file that is not JSON. */
-  readonly text?: string | undefined;
+  /** The whole content of a file that is not JSON: its text or its bytes. */
+  readonly text?: string | Uint8Array | undefined;
   /** A recorded run for a command that also reads the changed file. */
   readonly run?: Uint8Array;
 }
@@ -31,14 +32,17 @@ const repository = new URL("../../../../", import.meta.url);
 const read = (path: string): Buffer => readFileSync(new URL(path, repository));
 
 /** A recorded step of a small model. */
-async function recordedStep(): Promise<readonly unknown[]> {
-  const trace = await traceFakeStep(() => {
+const traceStep = (): Promise<Trace> =>
+  traceFakeStep(() => {
     const model = tf.sequential({
       layers: [tf.layers.dense({ units: 4, activation: "relu", inputShape: [3] }), tf.layers.dense({ units: 2 })],
     });
     return { model, inputs: tf.ones([2, 3]) };
   });
-  const text = Buffer.concat([...writeTrace(trace)]).toString();
+
+/** Returns the lines of a recorded step. */
+async function recordedStep(): Promise<readonly unknown[]> {
+  const text = Buffer.concat([...writeTrace(await traceStep())]).toString();
   return text
     .split("\n")
     .filter((line) => line !== "")
@@ -55,6 +59,12 @@ export async function sampleFiles(): Promise<readonly SampleFile[]> {
   const recorded = [["estimate"], ["memory"]];
   return [
     { name: "step.remat.jsonl", lines: await recordedStep(), commands: recorded },
+    {
+      name: "step.remat.arrow",
+      lines: [],
+      text: Buffer.concat([...writeArrowTrace(await traceStep(), { compress: false })]),
+      commands: recorded,
+    },
     { name: "sac.json", lines: [golden("sac_09d_only_views")], commands: [["estimate"]] },
     { name: "memory.json", lines: [golden("mem_min_adam")], commands: recorded },
     ...["nested", "recurrent", "operators", "sequential"].map((name) => ({
