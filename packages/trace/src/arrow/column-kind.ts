@@ -1,7 +1,7 @@
 import type { ArrowColumn } from "./arrow-column.js";
 import type { ArrowField } from "./arrow-field.js";
+import type { ColumnData } from "./ipc-content.js";
 import type { TableName } from "./run-tables.js";
-import type { ColumnData } from "./write-ipc.js";
 
 /** Collects the texts of a dictionary while columns are encoded. */
 export interface DictionaryWriter {

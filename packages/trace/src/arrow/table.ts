@@ -2,7 +2,7 @@ import type { ArrowColumn } from "./arrow-column.js";
 import { ArrowError } from "./arrow-error.js";
 import { type ArrowField, describeField } from "./arrow-field.js";
 import { type ColumnKind, type DecodingRun, type EncodingRun, RowError } from "./column-kind.js";
-import type { ColumnData } from "./write-ipc.js";
+import type { ColumnData } from "./ipc-content.js";
 
 type Kinds = Readonly<Record<string, ColumnKind<unknown>>>;
 /** A table of a trace: in Arrow a list of structs, with one list for each run. */

@@ -3,26 +3,21 @@ import { isTooDeep } from "../parse-json-text.js";
 import type { CheckpointForm } from "../trace.js";
 import { excerpt } from "../trace-field-error.js";
 import { categoryNames, EventKind, OpFlag, phaseNames, runtimeSourceNames, savedAsNames } from "../vocabulary.js";
+import { optionalRows, rows } from "./list-kinds.js";
 import {
   amount,
   anyNumber,
   bits,
   count,
-  distinctText,
   flag,
   integer,
-  nameIn,
   optionalCount,
-  optionalName,
   optionalReference,
-  optionalRows,
-  optionalText,
   reference,
-  rows,
-  sharedText,
-} from "./column-kinds.js";
+} from "./number-kinds.js";
 import type { RunTables } from "./run-tables.js";
 import { type Table, table } from "./table.js";
+import { distinctText, nameIn, optionalName, optionalText, sharedText } from "./text-kinds.js";
 
 const tensor = reference<TensorIndex>("tensors");
 const tensors = rows(tensor);

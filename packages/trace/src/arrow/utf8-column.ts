@@ -1,6 +1,6 @@
 import type { ArrowColumn } from "./arrow-column.js";
 import { ArrowError } from "./arrow-error.js";
-import type { ColumnData } from "./write-ipc.js";
+import type { ColumnData } from "./ipc-content.js";
 
 /**
  * Begins a text that is stored as JSON, because UTF-8 cannot represent it: one with half of a surrogate pair. Texts

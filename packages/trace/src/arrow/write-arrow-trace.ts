@@ -4,13 +4,14 @@ import type { Trace } from "../trace.js";
 import { traceFormatVersion } from "../trace-encoder.js";
 import { EventKind } from "../vocabulary.js";
 import type { ColumnKind, DictionaryWriter, EncodingRun } from "./column-kind.js";
-import { distinctText, optionalText } from "./column-kinds.js";
 import { zstdCompressor } from "./compression.js";
+import type { ColumnData, WrittenField } from "./ipc-content.js";
 import type { RunTables, SharedTensorColumns } from "./run-tables.js";
 import { type Table } from "./table.js";
+import { distinctText, optionalText } from "./text-kinds.js";
 import { traceTables } from "./trace-tables.js";
 import { encodeTexts } from "./utf8-column.js";
-import { type ColumnData, type WrittenField, writeIpc } from "./write-ipc.js";
+import { writeIpc } from "./write-ipc.js";
 
 /**
  * Writes a trace as an Arrow IPC file (`.arrow`), in chunks. The file is compressed with zstd if the platform has it

@@ -78,7 +78,7 @@ describe("an Arrow file read by flechette", () => {
           expect([...(outputs as Int32Array)]).toEqual([...any.opOutputs(op)]);
         });
       }),
-      { numRuns: 50 },
+      { numRuns: 25 },
     );
   });
 
@@ -88,7 +88,7 @@ describe("an Arrow file read by flechette", () => {
         const bytes = tableToIPC(tableOf(any), { format: "file" })!;
         expect(tellTrace(readArrowTrace(bytes))).toEqual(tellTrace(any));
       }),
-      { numRuns: 50 },
+      { numRuns: 25 },
     );
   });
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { ArrowField } from "../../src/arrow/arrow-field.js";
 import { readArrowTrace } from "../../src/arrow/index.js";
+import type { ColumnData, IpcContent } from "../../src/arrow/ipc-content.js";
 import { encodeTexts } from "../../src/arrow/utf8-column.js";
-import { type ColumnData, type IpcContent, writeIpc } from "../../src/arrow/write-ipc.js";
+import { writeIpc } from "../../src/arrow/write-ipc.js";
 import { joinBytes } from "../bytes.js";
 
 const text: ArrowField = { name: "header", type: { kind: "utf8" } };

@@ -20,7 +20,7 @@ describe("a trace written as Arrow and read", () => {
         expect(tellTrace(read)).toEqual(tellTrace(trace));
         expect(textOf(read)).toBe(textOf(trace));
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 
@@ -31,7 +31,7 @@ describe("a trace written as Arrow and read", () => {
         expect(arrowOf(readArrowTrace(bytes))).toEqual(bytes);
         expect(arrowOf(parseTrace(fileOf(readArrowTrace(bytes))))).toEqual(bytes);
       }),
-      { numRuns: 100 },
+      { numRuns: 40 },
     );
   });
 
@@ -42,7 +42,7 @@ describe("a trace written as Arrow and read", () => {
         expect(tellTrace(read)).toEqual(tellTrace(wide));
         expect([...read.recordedIn].map(([name, run]) => [name, tellTrace(run)])).toEqual([[dtype, tellTrace(low)]]);
       }),
-      { numRuns: 50 },
+      { numRuns: 25 },
     );
   });
 
