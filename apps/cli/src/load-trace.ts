@@ -1,11 +1,10 @@
 import { RematError, type Trace, truncationCause, truncationNote } from "@remat/trace";
 import type { ReadRunOptions } from "./importers/importer.js";
-import { loadModel } from "./load-model.js";
 import { type ModelOptions, optionOfField } from "./model-options.js";
 import { importerOf, isOf, type ModelSource } from "./model-source.js";
-import { withModulesNumbered } from "./number-modules.js";
 import type { Progress } from "./progress.js";
 import { typedTarget } from "./standard-input.js";
+import { traceOnce } from "./trace-once.js";
 import { UsageError } from "./usage-error.js";
 
 /** Reports loading progress, and problems with the file. */
@@ -25,7 +24,7 @@ export async function loadTrace(
   reading: Pick<ReadRunOptions, "damaged" | "signal"> = {},
 ): Promise<Trace> {
   const { name, path } = source;
-  if (isOf(source, "model")) return traceModel({ ...source, ...options }, progress);
+  if (isOf(source, "model")) return traceOnce(source, options, progress);
   if (isOf(source, "run")) {
     refuseToChange(source, options);
     const onProgress = (bytes: number): void => progress.show(`reading ${name}: ${(bytes / 1e6).toFixed(0)} MB`);
@@ -78,20 +77,4 @@ function refuseToChange({ name }: ModelSource, { request }: ModelOptions): void 
     throw new UsageError(
       `--${changing[field]} cannot change ${name}, which is a recorded run. Remove it, or name the model instead.`,
     );
-}
-
-async function traceModel(
-  source: ModelSource<"model"> & ModelOptions,
-  progress: Pick<Progress, "show">,
-): Promise<Trace> {
-  const { name, request } = source;
-  const { traceFakeStep } = await import("@remat/tracer");
-  const model = await loadModel(source);
-  progress.show(`tracing ${name}`, true);
-  const step = await traceFakeStep(model, {
-    ...request,
-    name,
-    onProgress: (module) => progress.show(`tracing ${name}: ${module}`),
-  });
-  return withModulesNumbered(step);
 }

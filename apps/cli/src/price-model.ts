@@ -1,13 +1,12 @@
-import type { EstimateMode } from "@remat/runtime-estimator";
-import type { PricedStepOptions } from "@remat/runtime-estimator/step";
+import type { PriceStepOptions } from "@remat/runtime-estimator/step";
 import { RuntimeSource, type Trace, withNotes } from "@remat/trace";
 import type { ReadRunOptions } from "./importers/importer.js";
-import { loadModel } from "./load-model.js";
 import { loadTrace } from "./load-trace.js";
 import type { ModelOptions } from "./model-options.js";
 import { isOf, type ModelSource } from "./model-source.js";
 import type { Pricing } from "./pricing-options.js";
 import type { Progress } from "./progress.js";
+import { traceOnce } from "./trace-once.js";
 
 /** A trace with op times, and the device they are for. */
 export interface PricedModel {
@@ -15,12 +14,7 @@ export interface PricedModel {
   readonly pricedFor: string;
 }
 
-/** Traces a training step with each op's time. */
-export type TakeStep = (mode: EstimateMode, exported: unknown, options: PricedStepOptions) => Promise<Trace>;
-
 export interface PriceModelOptions {
-  /** Left out: `tracePricedStep` of `@remat/runtime-estimator/step`. */
-  readonly takeStep?: TakeStep | undefined;
   /**
    * How to treat a damaged trace. Commands that only show it keep the part before the damage and report that. Commands
    * that plan or check a step reject it, which is the default.
@@ -37,35 +31,31 @@ export async function priceModel(
   options: ModelOptions,
   pricing: Pricing,
   progress: Progress,
-  { takeStep, damaged }: PriceModelOptions = {},
+  { damaged }: PriceModelOptions = {},
 ): Promise<PricedModel> {
   const { mode, device, isAsked } = pricing;
   const isTimed = mode === "operator-level-benchmark";
   // For a recorded run, the backend only matters for timing its ops.
   const used = isTimed ? await (await import("./use-backend.js")).useBackend(options.request.backend) : undefined;
   const pricedFor = isTimed ? "this machine, measured" : device.name;
-  const onTimed: PricedStepOptions["onTimed"] = ({ doneCalls, totalCalls, kernel }) =>
+  const onProgress: PriceStepOptions["onProgress"] = ({ doneCalls, totalCalls, kernel }) =>
     progress.show(`timing ${doneCalls}/${totalCalls}: ${kernel}`);
-  const { priceStep, tracePricedStep } = await import("@remat/runtime-estimator/step");
+  const { priceStep } = await import("@remat/runtime-estimator/step");
   if (isOf(source, "model")) {
-    const { name } = source;
-    const model = await loadModel({ ...source, data: options.data, layers: options.layers });
-    progress.show(`tracing ${name}`, true);
-    const trace = await (takeStep ?? tracePricedStep)(mode, model, {
-      ...options.request,
-      ...(used !== undefined && { backend: used.backend, header: { notes: [used.note] } }),
-      name,
-      device,
-      onProgress: (module) => progress.show(`tracing ${name}: ${module}`),
-      onTimed,
-    });
-    return { trace, pricedFor };
+    const { request, ...files } = options;
+    const step = await traceOnce(
+      source,
+      { request: { ...request, ...(used !== undefined && { backend: used.backend }) }, ...files },
+      progress,
+    );
+    const noted = used === undefined ? step : withNotes(step, [used.note]);
+    return { trace: await priceStep(noted, mode, { device, onProgress }), pricedFor };
   }
   const request = isTimed ? { ...options.request, backend: undefined } : options.request;
   const trace = await loadTrace(source, { ...options, request }, progress, damaged && { damaged });
   if (!isTimed && !isAsked && trace.ops.runtimeSource.includes(RuntimeSource.measured))
     return { trace, pricedFor: "what was measured" };
-  const priced = await priceStep(trace, mode, { device, onProgress: onTimed });
+  const priced = await priceStep(trace, mode, { device, onProgress });
   if (used === undefined) return { trace: priced, pricedFor };
   return { trace: withNotes(priced, [used.note]), pricedFor };
 }

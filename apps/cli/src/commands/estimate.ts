@@ -5,7 +5,7 @@ import { type Command, defineCommand, type Invocation, option } from "../command
 import { modelOptionsOf, predictOption, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { shownBeside } from "../output.js";
-import { priceModel, type TakeStep } from "../price-model.js";
+import { priceModel } from "../price-model.js";
 import { pricingOf, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { predictedUpdateOption } from "../update-in-backward-option.js";
@@ -96,12 +96,8 @@ async function estimate({
     const { SACEstimator, saveTradeoffGraphs } = await import("@remat/sac-core/estimator");
     const { asPytorch } = given;
     const estimates = new SACEstimator({ device: pricing.device, asPytorch });
-    const takeStep: TakeStep = async (...asked) => (await estimates.estimateStep(...asked)).trace!;
     const source = modelSource(target);
-    const { trace, pricedFor } = await priceModel(source, step, pricing, progress, {
-      damaged: "keep",
-      takeStep: given.predict ? undefined : takeStep,
-    });
+    const { trace, pricedFor } = await priceModel(source, step, pricing, progress, { damaged: "keep" });
     const judged = {
       ...{ target, source, step, units, pricing, typedOptions },
       updateInBackward: given.updateInBackward,
@@ -115,7 +111,7 @@ async function estimate({
       shown.write(withVerdictFirst(document, verdict, format, io));
       return;
     }
-    if (estimates.trace === undefined) estimates.take(trace);
+    estimates.take(trace);
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
     const summary = summarizeSac(trace, {
       depth,

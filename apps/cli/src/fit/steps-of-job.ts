@@ -2,11 +2,11 @@ import { mostLibraryBytes } from "@remat/dispatch-hook/backends";
 import { type RecordedRun, type StepsToFit, stepsOfRuns } from "@remat/fit";
 import { countReplayedOps, type DeviceSpec, RematError, type Trace } from "@remat/trace";
 import { type StepRequest, stepToPlan } from "@remat/tracer/step";
-import { loadModel } from "../load-model.js";
 import { loadTrace } from "../load-trace.js";
 import type { ModelOptions } from "../model-options.js";
 import { isOf, type ModelSource } from "../model-source.js";
 import type { Progress } from "../progress.js";
+import { releasedOnce, traceOnce } from "../trace-once.js";
 import { UsageError } from "../usage-error.js";
 
 /** The source of steps as plain data, which can be sent to every thread and every machine that has the files. */
@@ -50,13 +50,12 @@ const libraryBytesOf = (trace: Trace, { linkGBps, oneDnn = false }: DeviceSpec):
 const mostKept = 6;
 
 async function stepsOfModel(source: ModelSource<"model">, { request, layers }: ModelOptions): Promise<StepsToFit> {
-  const model = await loadModel({ ...source, data: undefined, layers });
-  const { traceFakeStep } = await import("@remat/tracer");
-  const { predictReleasedPeak } = await import("@remat/checkpoint/predict");
-  const trace = (asked: StepRequest) => traceFakeStep(model, { ...asked, name: source.name });
+  const silent = { show() {} };
+  const optionsOf = (asked: StepRequest): ModelOptions => ({ request: asked, data: undefined, layers });
+  const trace = (asked: StepRequest) => traceOnce(source, optionsOf(asked), silent);
   const [traced, free] = [remembering(mostKept, trace), remembering(mostKept, trace)];
   const released = remembering(Number.POSITIVE_INFINITY, ({ updateInBackward, ...asked }: ReleasedRequest) =>
-    predictReleasedPeak(model, { ...asked, name: source.name }, { updateInBackward }),
+    releasedOnce(source, optionsOf(asked), updateInBackward, silent),
   );
   const own = request.optimizer;
   const stepAt: StepsToFit["stepAt"] = (batch, optimizer = own) => traced({ ...request, batch, optimizer });

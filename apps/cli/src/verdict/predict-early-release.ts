@@ -1,9 +1,9 @@
 import type { HeldPeak } from "@remat/memory";
 import type { Trace } from "@remat/trace";
-import { loadModel } from "../load-model.js";
 import type { ModelOptions } from "../model-options.js";
 import { isOf, type ModelSource } from "../model-source.js";
 import type { Progress } from "../progress.js";
+import { releasedOnce } from "../trace-once.js";
 import type { Given } from "./next-command.js";
 
 /**
@@ -32,21 +32,9 @@ export async function predictReleased(
   progress: Pick<Progress, "show">,
 ): Promise<HeldPeak | undefined> {
   if (!isOf(source, "model")) return undefined;
-  const { predictReleasedPeak } = await import("@remat/checkpoint/predict");
-  const { name } = source;
-  const { request, data, layers } = options;
-  const model = await loadModel({ ...source, data, layers });
-  const what = `tracing ${name} with early release`;
-  progress.show(what, true);
-  return predictReleasedPeak(
-    model,
-    {
-      ...request,
-      name,
-      // The backend that was chosen, if none was requested.
-      ...(backend !== undefined && { backend: backend as NonNullable<typeof request.backend> }),
-      onProgress: (module) => progress.show(`${what}: ${module}`),
-    },
-    { updateInBackward },
-  );
+  const { request, ...files } = options;
+  // The backend that was chosen, if none was requested.
+  const chosen = backend as typeof request.backend;
+  const asked = { request: { ...request, backend: request.backend ?? chosen }, ...files };
+  return releasedOnce(source, asked, updateInBackward, progress);
 }

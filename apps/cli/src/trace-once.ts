@@ -1,0 +1,112 @@
+import type { HeldPeak } from "@remat/memory";
+import type { Trace } from "@remat/trace";
+import { resolveStep } from "@remat/tracer/step";
+import { loadModel } from "./load-model.js";
+import type { ModelOptions } from "./model-options.js";
+import type { ModelSource } from "./model-source.js";
+import { withModulesNumbered } from "./number-modules.js";
+import type { Progress } from "./progress.js";
+
+/** Number of traces to keep: a step with the model's own gradients, and with those of plans, each checkpointed or not. */
+const mostKept = 4;
+
+/** Results of steps of one model. */
+interface KnownSteps {
+  /** The latest traces, oldest first. */
+  readonly traces: Map<string, Trace>;
+  /** Peaks with early release. */
+  readonly released: Map<string, HeldPeak>;
+}
+
+/** Keyed by the source. A command makes it once, so that nothing outlives the command. */
+const known = new WeakMap<ModelSource, KnownSteps>();
+
+function knownOf(source: ModelSource): KnownSteps {
+  let steps = known.get(source);
+  if (steps === undefined) known.set(source, (steps = { traces: new Map(), released: new Map() }));
+  return steps;
+}
+
+/** Fields that are left out and undefined ones are the same, and so is the default backend by its name. */
+function keyOf({ request, data, layers }: ModelOptions, ...more: readonly unknown[]): string {
+  const { backend } = resolveStep(request);
+  const fields = Object.entries({ ...request, backend }).filter(([, value]) => value !== undefined);
+  return JSON.stringify([fields.sort(([a], [b]) => (a < b ? -1 : 1)), data, layers, ...more]);
+}
+
+/**
+ * Returns the trace of a step of a model. Parts of a command that need the same step share one trace, because tracing
+ * takes longer than everything else.
+ */
+export async function traceOnce(
+  source: ModelSource<"model">,
+  options: ModelOptions,
+  progress: Pick<Progress, "show">,
+): Promise<Trace> {
+  const { traces } = knownOf(source);
+  const key = keyOf(options);
+  const trace = knownTrace(traces, options) ?? withModulesNumbered(await traced(source, options, progress));
+  traces.delete(key);
+  traces.set(key, trace);
+  if (traces.size > mostKept) traces.delete(traces.keys().next().value!);
+  return trace;
+}
+
+function knownTrace(traces: ReadonlyMap<string, Trace>, options: ModelOptions): Trace | undefined {
+  const trace = traces.get(keyOf(options));
+  if (trace !== undefined || options.request.checkpointing !== "free") return trace;
+  const { checkpointing: _, ...request } = options.request;
+  const given = traces.get(keyOf({ ...options, request }));
+  // A model without checkpointed blocks takes the same step either way.
+  return given?.scopes.some(({ checkpoint }) => checkpoint !== undefined) === false ? given : undefined;
+}
+
+async function traced(
+  source: ModelSource<"model">,
+  { request, data, layers }: ModelOptions,
+  progress: Pick<Progress, "show">,
+): Promise<Trace> {
+  const { name } = source;
+  const { traceFakeStep } = await import("@remat/tracer");
+  const model = await loadModel({ ...source, data, layers });
+  progress.show(`tracing ${name}`, true);
+  return traceFakeStep(model, {
+    ...request,
+    name,
+    onProgress: (module) => progress.show(`tracing ${name}: ${module}`),
+  });
+}
+
+/**
+ * Returns the memory of a step of a model with early release. The step is also traced at most once. Another trace cannot
+ * replace this one, because early release reads the tape, and which tensors JavaScript still references.
+ */
+export async function releasedOnce(
+  source: ModelSource<"model">,
+  options: ModelOptions,
+  updateInBackward: boolean,
+  progress: Pick<Progress, "show">,
+): Promise<HeldPeak> {
+  const { released } = knownOf(source);
+  const key = keyOf(options, updateInBackward);
+  const peak = released.get(key) ?? (await predictReleased(source, options, updateInBackward, progress));
+  released.set(key, peak);
+  return peak;
+}
+
+async function predictReleased(
+  source: ModelSource<"model">,
+  { request, data, layers }: ModelOptions,
+  updateInBackward: boolean,
+  progress: Pick<Progress, "show">,
+): Promise<HeldPeak> {
+  const { predictReleasedPeak } = await import("@remat/checkpoint/predict");
+  const model = await loadModel({ ...source, data, layers });
+  const what = `tracing ${source.name} with early release`;
+  progress.show(what, true);
+  return predictReleasedPeak(
+    model,
+    { ...request, name: source.name, onProgress: (module) => progress.show(`${what}: ${module}`) },
+    { updateInBackward },
+  );
+}
