@@ -157,6 +157,11 @@ export interface GradientsCall {
   readonly dy: Tensor | undefined;
   /** True if the result may be independent of all xs. */
   readonly allowNoGradients: boolean;
+  /**
+   * Identifies the call of `minimize` that applies the gradients by an update of TensorFlow.js, and disposes of them.
+   * Undefined for other passes, and if the optimizer's class changes how gradients are computed or applied.
+   */
+  readonly minimization?: object | undefined;
 }
 
 /** Result of a forward and backward pass. */

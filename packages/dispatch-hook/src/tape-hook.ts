@@ -33,7 +33,13 @@ export function patchTape(session: Session): void {
   patches.patch(engine, "gradients", (original) => (forward, xs, dy, allowNoGradients = false) => {
     const stock = (call: GradientsCall) =>
       original.call(engine, call.forward, [...call.xs], call.dy, call.allowNoGradients);
-    const call: GradientsCall = { forward, xs, dy: dy ?? undefined, allowNoGradients };
+    const call: GradientsCall = {
+      forward,
+      xs,
+      dy: dy ?? undefined,
+      allowNoGradients,
+      minimization: minimizationOf(session),
+    };
     return runGradients(session, call, stock);
   });
 
@@ -63,6 +69,12 @@ export function patchTape(session: Session): void {
       return result;
     });
   });
+}
+
+function minimizationOf({ update }: Session): object | undefined {
+  const { minimizer, tfjsComputes, tfjsUpdates } = update;
+  if (minimizer === undefined || minimizer.optimizer.computeGradients !== tfjsComputes) return undefined;
+  return tfjsUpdates.has(minimizer.optimizer.applyGradients) ? minimizer : undefined;
 }
 
 function tellingFailure<T>({ modes }: Session, run: () => T): T {

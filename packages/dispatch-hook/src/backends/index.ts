@@ -20,7 +20,7 @@ export { defaultBackend, fakeableBackends, fullestBackend, isFakeableHere } from
 export { addBackend, type BackendName, backends, findBackend } from "./find-backend.js";
 export { javascriptResidency } from "./javascript-residency.js";
 export { hasKnownKernels, kernelsOfBackend } from "./kernel-tables.js";
-export { machineMemoryBytes } from "./machine-memory.js";
+export { availableMemoryBytes, machineMemoryBytes } from "./machine-memory.js";
 export { mostLibraryBytes } from "./most-library-bytes.js";
 export { nameBackends } from "./name-backends.js";
 export { usesOneDnn } from "./native/one-dnn.js";
