@@ -12,9 +12,12 @@ import { RematError, setErrorKind } from "@remat/trace";
  * }
  */
 export class BudgetError extends RematError {
-  /** The smallest budget with which `op` fits in this pass, in bytes. A later op may need more. */
+  /**
+   * A budget in bytes that is enough for steps like this one. If the step could not continue over the budget, it is the
+   * budget that `op` needs, and the message says that a later op may need more.
+   */
   readonly smallestBudgetBytes: number;
-  /** The op that does not fit. */
+  /** The op that needs the most, or that ended the step. */
   readonly op: string;
 
   static {

@@ -398,7 +398,7 @@ export const errorReference = {
     },
     BUDGET_INFEASIBLE: {
       meaning: "The budget is too small. The message names the op that needs more memory, and a larger budget.",
-      cure: "Raise the budget to that size, or use a smaller batch. With `withMemoryBudget` and `remat exec --budget`, a later op may need even more.",
+      cure: "Raise the budget to that size, or use a smaller batch.",
     },
     BUDGET_NOT_FOUND: {
       meaning: "The search found no plan within the budget, but one may exist.",

@@ -20,19 +20,22 @@ import { askedGradients } from "../executor/asked-gradients.js";
 import { Executor } from "../executor/executor.js";
 import { KeptMemory } from "../kept-memory.js";
 import { MemoryMeter } from "../memory-meter.js";
-import { describeOp } from "../online/coming-work.js";
+import { describeOp, type LaterSteps } from "../online/coming-work.js";
 import { OnlinePolicy } from "../online/online-policy.js";
 import { plannedGradients, plansOf } from "../plan/apply-plan.js";
 import { refuseOffloading } from "../plan/check-offloading.js";
+import { type LaterUpdates, noLaterUpdates, rehearseLaterUpdates } from "../update/rehearse-update.js";
 import type { BudgetExecution, BudgetedStep, PlanningOutcome } from "./budget-execution.js";
 import { BudgetLimit } from "./budget-limit.js";
 import { BudgetPeaks } from "./budget-peaks.js";
 import { BudgetPolicy } from "./budget-policy.js";
 import { ExceededWatch } from "./exceeded-watch.js";
 import type { MemoryBudgetOptions } from "./memory-budget-options.js";
+import { Overrun } from "./overrun.js";
 import { PassObserver } from "./pass-observer.js";
 import { PassPlanner } from "./pass-planner.js";
 import { ResidentWatch } from "./resident-watch.js";
+import { errorOf, type Shortage } from "./shortage.js";
 import { StockMeter } from "./stock-meter.js";
 import type { StockShare } from "./stock-share.js";
 import { StockUpdates } from "./stock-updates.js";
@@ -52,6 +55,9 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   readonly resident: ResidentWatch = new ResidentWatch();
   private readonly limit: BudgetLimit;
   private readonly watched: ExceededWatch;
+  private readonly overrun: Overrun;
+  /** Result of the last pass, if the update of its `minimize` is yet to come. */
+  private minimized: GradientsResult | undefined;
   private readonly budgetPolicy: BudgetPolicy;
   private readonly online: OnlinePolicy;
   private readonly planner: PassPlanner;
@@ -68,6 +74,8 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     const online = new OnlinePolicy(limit, meter, isStrict, {
       settle: () => this.kept?.settle(),
       lift: (neededBytes) => this.lift(neededBytes),
+      overrun: (shortage) => this.overrun.add(shortage),
+      isOverrun: () => this.overrun.isOn,
       isRoomy: () => limit.share?.isRoomy === true,
       roomMade: (bytes) => {
         if (limit.bytes !== undefined) this.kept?.trimTo(limit.bytes - bytes);
@@ -81,7 +89,8 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     this.online = online;
     this.budgetPolicy = policy;
     this.wanted = new WantedRecords(policy);
-    this.watched = new ExceededWatch(isStrict);
+    this.overrun = new Overrun(limit, meter);
+    this.watched = new ExceededWatch(isStrict ? (shortage) => this.reject(shortage) : undefined);
     this.planner = new PassPlanner(policy, meter, planningMs, limit);
     this.observer = new PassObserver(meter, policy, () => this.isReplaying);
     for (const given of plans) policy.passes.addGiven(given);
@@ -134,6 +143,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     super.opOver(op);
     if (this.budgetBytes !== undefined) this.kept?.trimTo(this.budgetBytes);
     if (this.isReplaying) return;
+    this.overrun.opOver(op.outputs);
     if (this.isInPass || this.isMeasuring) this.share?.opOver(op);
     if (this.isMeasuring) return;
     this.peaks.hold(this.meter.liveBytes);
@@ -170,7 +180,13 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   }
 
   private get isExceeded(): boolean {
-    return this.budgetBytes !== undefined && this.meter.knownPeakBytes > this.budgetBytes;
+    const { bytes, overrunBytes } = this.limit;
+    return bytes !== undefined && this.meter.knownPeakBytes > Math.max(bytes, overrunBytes);
+  }
+
+  /** Rejects an op that has exceeded the budget, now or, in a pass, when the pass is over. */
+  private reject(shortage: Shortage): void {
+    if (!this.overrun.add(shortage)) throw errorOf(shortage, false);
   }
 
   private checkBudget(op: () => string): void {
@@ -223,7 +239,8 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     if (this.share?.wants(this.asked) === true) return this.measureStock(this.share, next);
     // A budget may be opened before the backend's library is loaded. That memory does not count.
     this.resident.beginOnce(this.meter.liveBytes);
-    const result = this.keepWithin(call, next);
+    this.overrun.passStarting(call.minimization);
+    const result = this.runWithin(call, next);
     this.unwatched.passOver();
     this.learnOutcome(result);
     if (this.share?.passOver() === true) this.limit.followShare();
@@ -231,7 +248,25 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     this.peaks.mostBytes = this.peakBytes;
     this.meter.reset();
     if (this.budgetBytes !== undefined) this.resident.look(this.budgetBytes);
-    return result;
+    return this.orReject(call, result);
+  }
+
+  private runWithin(call: GradientsCall, next: RunGradients): GradientsResult {
+    try {
+      return this.keepWithin(call, next);
+    } catch (error) {
+      this.overrun.passChecked();
+      throw this.overrun.isOn ? this.overrun.errorSoFar() : error;
+    }
+  }
+
+  /** Rejects a pass that has exceeded the budget. If an update follows, that is first predicted. */
+  private orReject({ minimization }: GradientsCall, result: GradientsResult): GradientsResult {
+    this.overrun.passChecked();
+    this.minimized = minimization && result;
+    if (!this.overrun.isOn || minimization !== undefined) return result;
+    disposeOf(result);
+    throw this.overrun.errorOfStep();
   }
 
   /** Unmodified TensorFlow.js would keep the same tensors alive between passes. */
@@ -242,11 +277,11 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   }
 
   /** Recomputing surviving tensors at the end may exceed the budget. */
-  private checkPass({ value, grads }: GradientsResult): void {
+  private checkPass(result: GradientsResult): void {
     try {
       this.checkBudget(() => "the end of the forward and backward pass");
     } catch (error) {
-      dispose([value, ...grads.filter((grad) => grad != null)]);
+      disposeOf(result);
       throw error;
     }
   }
@@ -282,7 +317,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
       wanted.recordedInVain();
       return result;
     }
-    if (trace === undefined) {
+    if (trace === undefined || this.overrun.isOn) {
       wanted.notRecorded();
       return result;
     }
@@ -327,15 +362,34 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   override applyGradients(call: UpdateCall, next: () => void): void {
     if (this.isInPass || this.isMeasuring || this.budgetBytes === undefined || currentFakeBackend() !== undefined)
       return next();
-    if (this.share !== undefined) this.countUpdate(this.share, call);
-    let expected = this.updates.expect(call, this.meter);
-    if (expected !== undefined && !this.online.hasRoom(expected.mostBytes)) {
-      // The figure may date from a time when the update could free less.
-      this.updates.forget(call);
-      expected = this.updates.expect(call, this.meter);
+    const { minimized } = this;
+    this.minimized = undefined;
+    try {
+      this.checkUpdate(call);
+    } catch (error) {
+      if (minimized !== undefined) disposeOf(minimized);
+      throw error;
     }
-    if (expected !== undefined) this.online.updateComing(call.optimizer, expected.mostBytes);
     super.applyGradients(call, next);
+  }
+
+  private checkUpdate(call: UpdateCall): void {
+    const { overrun, updates, online, meter } = this;
+    if (this.share !== undefined) this.countUpdate(this.share, call);
+    let expected = updates.expect(call, meter);
+    if (overrun.isOn) throw overrun.errorOfStep(expected?.mostBytes, rehearseLaterUpdates(call, meter));
+    if (expected !== undefined && !online.hasRoom(expected.mostBytes)) {
+      // The figure may date from a time when the update could free less.
+      updates.forget(call);
+      expected = updates.expect(call, meter);
+    }
+    if (expected !== undefined)
+      online.updateComing(call.optimizer, expected.mostBytes, () => this.laterSteps(rehearseLaterUpdates(call, meter)));
+  }
+
+  private laterSteps({ mostBytes, slotBytes }: LaterUpdates = noLaterUpdates): LaterSteps {
+    const { lastPass, meter } = this;
+    return { updateBytes: meter.liveBytes + mostBytes, passBytes: (lastPass?.peakBytes ?? 0) + slotBytes };
   }
 
   /** The peak of unmodified TensorFlow.js may be in the weight update. */
@@ -380,6 +434,10 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     this.peaks.restart();
     if (warns) warnRaised(budgetBytes as number, peakBytes as number);
   }
+}
+
+function disposeOf({ value, grads }: GradientsResult): void {
+  dispose([value, ...grads.filter((grad) => grad != null)]);
 }
 
 function warnRaised(budgetBytes: number, stockPeakBytes: number): void {

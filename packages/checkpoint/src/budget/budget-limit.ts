@@ -5,6 +5,11 @@ import { StockShare } from "./stock-share.js";
 export class BudgetLimit {
   /** The budget in bytes. If the budget is a share of a peak, it is undefined until that peak is known. */
   bytes: number | undefined;
+  /**
+   * Bytes that the current pass may use although it has exceeded the budget. It fails at its end, and uses no more
+   * until then than it needs.
+   */
+  overrunBytes = 0;
   /** The share of the baseline peak. Undefined for a budget in bytes. */
   readonly share: StockShare | undefined;
 
@@ -15,7 +20,8 @@ export class BudgetLimit {
 
   /** Bytes that may be alive. Infinite while the share is unknown, or lifted for a step that is being measured. */
   get limitBytes(): number {
-    return this.bytes === undefined || this.share?.isLifted === true ? Number.POSITIVE_INFINITY : this.bytes;
+    if (this.bytes === undefined || this.share?.isLifted === true) return Number.POSITIVE_INFINITY;
+    return Math.max(this.bytes, this.overrunBytes);
   }
 
   /** Updates the limit from the measurements of the share. */

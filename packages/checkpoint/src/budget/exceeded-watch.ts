@@ -1,16 +1,18 @@
-import { formatBytes, formatTypedBytes } from "@remat/trace/text";
-import { BudgetError } from "../budget-error.js";
 import type { ExceededBudget } from "./budget-execution.js";
+import { exceededProblem, type Shortage } from "./shortage.js";
 import { warnOnce } from "./warning.js";
 
-/** Detects ops that exceed the budget, and throws or warns. It warns once per process. @internal */
+const otherwise = ", or use a smaller batch.";
+
+/** Detects ops that exceed the budget, and rejects them or warns. It warns once per process. @internal */
 export class ExceededWatch {
-  private readonly isStrict: boolean;
+  private readonly reject: ((shortage: Shortage) => void) | undefined;
   /** The worst excess since the last pass began. */
   exceeded: ExceededBudget | undefined;
 
-  constructor(isStrict: boolean) {
-    this.isStrict = isStrict;
+  /** @param reject rejects an op that exceeds a strict budget. Undefined if the budget is not strict. */
+  constructor(reject: ((shortage: Shortage) => void) | undefined) {
+    this.reject = reject;
   }
 
   passStarting(): void {
@@ -24,12 +26,9 @@ export class ExceededWatch {
   look(peakBytes: number, budgetBytes: number, op: () => string): void {
     const exceeded = this.note(peakBytes, budgetBytes, op);
     if (exceeded === undefined) return;
-    const message =
-      `memory reached ${formatTypedBytes(peakBytes)} in ${exceeded.op}, ` +
-      `${formatBytes(peakBytes - budgetBytes)} over the budget of ${formatBytes(budgetBytes)}. ` +
-      "Raise the budget, or use a smaller batch.";
-    if (this.isStrict) throw new BudgetError(message, peakBytes, exceeded.op);
-    warnOnce("BUDGET_EXCEEDED", message);
+    const problem = exceededProblem(exceeded.op, peakBytes, budgetBytes);
+    if (this.reject === undefined) warnOnce("BUDGET_EXCEEDED", `${problem} Raise the budget${otherwise}`);
+    else this.reject({ problem, op: exceeded.op, neededBytes: peakBytes, otherwise });
   }
 
   /** Like `look`, without an error or a warning. Returns the excess if it is larger than the known one. */

@@ -24,8 +24,11 @@ import type { MemoryBudgetOptions } from "./memory-budget-options.js";
  * grows by more than one and a half times the budget plus 64 MB, Node prints a warning with advice, once per process
  * (`RESIDENT_OVER_BUDGET`).
  *
- * @throws BudgetError from the step that cannot meet the budget. It names the op that does not fit and the memory it
- * needs.
+ * If an op of a pass does not fit, the pass continues in as little memory as possible, and fails at its end. The error
+ * then names a budget that is enough. If too little host memory is free for that, or on webgl and webgpu, it fails at
+ * the op.
+ *
+ * @throws BudgetError from the step that cannot meet the budget. It names an op that does not fit, and a larger budget.
  * @throws RematError `BUDGET` for an invalid budget, `ARGUMENT` for other invalid arguments, `BACKEND_UNSUPPORTED` on
  * third-party backends
  * @example

@@ -1,6 +1,12 @@
 import { forEachInput, type KernelInputs } from "@remat/dispatch-hook";
 import { formatBytes } from "@remat/trace/text";
 
+/** Total memory in bytes that the steps after an update need, with its slots. @internal */
+export interface LaterSteps {
+  readonly updateBytes: number;
+  readonly passBytes: number;
+}
+
 /**
  * Remembers the next op, data or update, and describes it if it does not fit. The description is built only on failure,
  * because this runs for every op.
@@ -12,6 +18,8 @@ export class ComingWork {
   private inputs: KernelInputs | undefined;
   private dataBytes: number | undefined;
   private optimizer: object | undefined;
+  /** Returns the memory that the steps after the next update need. */
+  later: () => LaterSteps = () => ({ updateBytes: 0, passBytes: 0 });
 
   isOp(kernel: string, inputs: KernelInputs): void {
     this.kernel = kernel;
@@ -23,9 +31,10 @@ export class ComingWork {
     this.dataBytes = bytes;
   }
 
-  isUpdate(optimizer: object): void {
+  isUpdate(optimizer: object, later: () => LaterSteps): void {
     this.inputs = undefined;
     this.optimizer = optimizer;
+    this.later = later;
   }
 
   get isOfUpdate(): boolean {

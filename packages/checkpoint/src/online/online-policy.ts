@@ -1,5 +1,6 @@
 import {
   currentBackend,
+  forEachInput,
   type KernelAttributes,
   type KernelInputs,
   type OpDone,
@@ -7,14 +8,15 @@ import {
 } from "@remat/dispatch-hook";
 import { kernelPeakBytes, surelyFits } from "@remat/dispatch-hook/fake";
 import { Phase } from "@remat/trace";
-import { formatBytes, formatTypedBytes } from "@remat/trace/text";
-import { BudgetError } from "../budget-error.js";
+import { formatBytes } from "@remat/trace/text";
+import { errorOf, orSmallerPass, type Shortage } from "../budget/shortage.js";
 import type { Policy } from "../executor/executor.js";
 import type { Ledger } from "../executor/ledger.js";
 import type { Recipe, StoredBuffer } from "../executor/stored-data.js";
 import { unknownScratchBytes } from "../update/rehearsal-backend.js";
-import { ComingWork } from "./coming-work.js";
+import { ComingWork, type LaterSteps } from "./coming-work.js";
 import { Victims } from "./victims.js";
+import { worstCaseOf } from "./worst-case.js";
 
 /** Bytes alive now, by buffer. */
 interface LiveBytes {
@@ -27,13 +29,32 @@ interface Outlook {
   settle(): void;
   /** Called before an op that needs `neededBytes` in total is rejected. Returns whether the budget has grown. */
   lift(neededBytes: number): boolean;
+  /** Called instead of rejecting an op. Returns whether the pass continues, so that it fails at its end. */
+  overrun(shortage: Shortage): boolean;
+  /** True if the pass fails at its end, because an op did not fit. */
+  isOverrun(): boolean;
   /** True if nothing will have to be evicted, so that inputs for recomputation need not be kept. */
   isRoomy(): boolean;
   /** Memory for this many more bytes is available. */
   roomMade(bytes: number): void;
 }
 
-const noOutlook: Outlook = { settle: () => {}, lift: () => false, isRoomy: () => false, roomMade: () => {} };
+const noOutlook: Outlook = {
+  settle: () => {},
+  lift: () => false,
+  overrun: () => false,
+  isOverrun: () => false,
+  isRoomy: () => false,
+  roomMade: () => {},
+};
+
+/** The budget in force. */
+interface Limit {
+  /** Bytes that may be alive. */
+  readonly limitBytes: number;
+  /** The budget without what a pass may use that exceeds it. Default: the limit. */
+  readonly bytes?: number | undefined;
+}
 
 /**
  * Keeps live bytes within a budget without a plan. Before an op runs, it makes memory available by evicting buffers
@@ -55,21 +76,22 @@ export class OnlinePolicy implements Policy {
   private readonly recomputeMs = new Map<StoredBuffer, number>();
   private readonly victims = new Victims();
   private isEnding = false;
+  /** Bytes freed in this pass that other evictions might have kept. */
+  private freedBytes = 0;
+  /** The most that an op of this pass may need, in bytes, whatever is evicted. */
+  private worstBytes = 0;
+  /** How many buffers were looked at in this pass to find that out. */
+  private lookedAt = 0;
   private readonly coming: ComingWork = new ComingWork();
 
   /** May change between passes. */
-  private readonly limit: { readonly limitBytes: number };
+  private readonly limit: Limit;
   private readonly meter: LiveBytes;
   /** True to reject an op that does not fit. Otherwise it runs anyway. */
   private readonly isStrict: boolean;
   private readonly outlook: Outlook;
 
-  constructor(
-    limit: { readonly limitBytes: number },
-    meter: LiveBytes,
-    isStrict: boolean = true,
-    outlook: Outlook = noOutlook,
-  ) {
+  constructor(limit: Limit, meter: LiveBytes, isStrict: boolean = true, outlook: Outlook = noOutlook) {
     this.limit = limit;
     this.meter = meter;
     this.isStrict = isStrict;
@@ -78,6 +100,7 @@ export class OnlinePolicy implements Policy {
 
   passStarting(ledger: Ledger): void {
     this.ledger = ledger;
+    this.freedBytes = this.worstBytes = this.lookedAt = 0;
   }
 
   /** The ledger recomputes data of surviving tensors, which must not be evicted any more. */
@@ -98,9 +121,32 @@ export class OnlinePolicy implements Policy {
     this.coming.isOp(kernel, inputs);
     const roomBytes = this.limit.limitBytes - this.meter.liveBytes;
     const backend = currentBackend();
-    if (roomBytes === Number.POSITIVE_INFINITY || surelyFits(backend, kernel, inputs, roomBytes)) return;
+    if (roomBytes === Number.POSITIVE_INFINITY) return;
+    if (this.isStrict) this.addWorstCase(kernel, inputs, attributes);
+    if (surelyFits(backend, kernel, inputs, roomBytes)) return;
     const bytes = kernelPeakBytes(backend, kernel, inputs, attributes);
     if (bytes !== undefined && bytes > 0) this.makeRoom(bytes);
+  }
+
+  /**
+   * With the budget that an error names, the op must fit whatever was evicted before it. Errors are rare, so before one
+   * this takes a limited time.
+   */
+  private addWorstCase(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
+    const { ledger, meter, outlook } = this;
+    const isOverrun = outlook.isOverrun();
+    if (ledger === undefined || ledger.evictionCount === 0 || (!isOverrun && this.lookedAt > mostLookedAt)) return;
+    const read = new Set<StoredBuffer>();
+    forEachInput(inputs, ({ dataId }) => {
+      const buffer = ledger.get(dataId)?.buffer;
+      if (buffer !== undefined) read.add(buffer);
+    });
+    const { recomputingBytes, readyBytes, lookedAt } = worstCaseOf(meter.liveBytes, ledger.allBuffers, read);
+    this.lookedAt += lookedAt;
+    const bytes = kernelPeakBytes(currentBackend(), kernel, inputs, attributes) ?? 0;
+    const neededBytes = Math.max(recomputingBytes, readyBytes + bytes) + this.freedBytes;
+    this.worstBytes = Math.max(this.worstBytes, neededBytes);
+    if (isOverrun && neededBytes > this.limit.limitBytes) this.reject(this.shortageOf(bytes, neededBytes - bytes));
   }
 
   /** The output of an unwatched op may already exceed the budget. */
@@ -114,9 +160,12 @@ export class OnlinePolicy implements Policy {
     this.makeRoom(bytes);
   }
 
-  /** Makes memory available for a weight update that needs this many more bytes and frees nothing. */
-  updateComing(optimizer: object, bytes: number): void {
-    this.coming.isUpdate(optimizer);
+  /**
+   * Makes memory available for a weight update that needs this many more bytes and frees nothing. If that fails, `later`
+   * returns what the steps after it need.
+   */
+  updateComing(optimizer: object, bytes: number, later: () => LaterSteps): void {
+    this.coming.isUpdate(optimizer, later);
     this.makeRoom(bytes);
   }
 
@@ -180,11 +229,11 @@ export class OnlinePolicy implements Policy {
     while (meter.liveBytes + bytes > this.limit.limitBytes) {
       const victim = ledger === undefined ? undefined : this.victims.next(ledger, this.clock, this.scoreOf);
       if (victim !== undefined) this.evict(victim);
-      else if (ledger !== undefined && this.freeOne(ledger)) continue;
+      else if (ledger !== undefined && !this.outlook.isOverrun() && this.freeOne(ledger)) continue;
       else if (this.isEnding) return;
       else if (this.outlook.lift(meter.liveBytes + bytes)) continue;
       else if (!this.isStrict) return;
-      else this.fail(bytes);
+      else this.reject(this.shortageOf(bytes, meter.liveBytes));
     }
     if (bytes > 0) this.outlook.roomMade(bytes);
   }
@@ -213,27 +262,44 @@ export class OnlinePolicy implements Policy {
   /** Frees a buffer that only serves to recompute data that is in memory anyway. */
   private freeOne(ledger: Ledger): boolean {
     for (const buffer of ledger.allBuffers)
-      if (!buffer.isEvicted && !buffer.isUsed && buffer.bytes > 0 && ledger.free(buffer)) return true;
+      if (!buffer.isEvicted && !buffer.isUsed && buffer.bytes > 0 && this.free(buffer, ledger)) return true;
     return false;
   }
 
-  private fail(bytes: number): never {
-    const { coming, meter } = this;
-    const { limitBytes: budgetBytes } = this.limit;
-    const needed = meter.liveBytes + bytes;
-    const current = coming.describe();
-    const room = formatTypedBytes(needed);
-    const advice = coming.isOfUpdate
-      ? `Nothing can be evicted during an update, so ${nothingLessDoes()}. Raise the budget to ${room} or more, or keep fewer other tensors.`
-      : `Raise the budget to ${room} or more (a later op may need more), pass a plan, which may need less, or use a smaller batch.`;
-    throw new BudgetError(
-      `${current} needs ${formatBytes(bytes)} besides ${formatBytes(meter.liveBytes)} that cannot be evicted, ` +
-        `more than the budget of ${formatBytes(budgetBytes)}. ${advice}`,
-      needed,
-      current,
-    );
+  private free(buffer: StoredBuffer, ledger: Ledger): boolean {
+    const { bytes } = buffer;
+    if (!ledger.free(buffer)) return false;
+    this.freedBytes += bytes;
+    return true;
+  }
+
+  private reject(shortage: Shortage): void {
+    if (!this.outlook.overrun(shortage)) throw errorOf(shortage, this.coming.isOfUpdate);
+  }
+
+  private shortageOf(bytes: number, heldBytes: number): Shortage {
+    const { coming, limit } = this;
+    const op = coming.describe();
+    const problem =
+      `${op} needs ${formatBytes(bytes)} besides ${formatBytes(heldBytes)} that cannot be evicted, ` +
+      `more than the budget of ${formatBytes(limit.bytes ?? limit.limitBytes)}.`;
+    const neededBytes = heldBytes + bytes;
+    if (!coming.isOfUpdate)
+      return { problem, op, neededBytes: Math.max(neededBytes, this.worstBytes), otherwise: orSmallerPass };
+    const later = coming.later();
+    const forUpdates = Math.max(neededBytes, later.updateBytes);
+    const isLeast = forUpdates >= later.passBytes;
+    return {
+      problem: `${problem} Nothing can be evicted during an update${isLeast ? `, so ${nothingLessDoes()}` : ""}.`,
+      op,
+      neededBytes: Math.max(forUpdates, later.passBytes),
+      otherwise: ", or keep fewer other tensors.",
+    };
   }
 }
+
+/** The most buffers to look at in a pass before an error: about a millisecond. */
+const mostLookedAt = 20_000;
 
 /** Some backends have unknown scratch memory, for which an allowance is added. */
 const nothingLessDoes = (): string =>

@@ -41,6 +41,42 @@ export function rehearseUpdate(call: UpdateCall, meter?: MemoryMeter): Rehearsed
   }
 }
 
+/** The updates after the next one, when all slots exist. @internal */
+export interface LaterUpdates {
+  /** Peak of each in bytes beyond the data that exists before the next update. */
+  readonly mostBytes: number;
+  /** Bytes of the slots that the next update creates. */
+  readonly slotBytes: number;
+}
+
+/** No later updates, or unknown ones. @internal */
+export const noLaterUpdates: LaterUpdates = { mostBytes: 0, slotBytes: 0 };
+
+/**
+ * Predicts the updates after the next one, with the same gradients. They are freed only by the last. `meter` counts the
+ * tensors that the update will read. Returns undefined if prediction is not possible.
+ *
+ * @internal
+ */
+export function rehearseLaterUpdates(call: UpdateCall, meter: MemoryMeter): LaterUpdates | undefined {
+  const gradients = gradientsIn(call);
+  const recorder = new UpdateRecorder(gradients);
+  try {
+    rehearse(recorder, call, 2);
+    const counted = new CountedUpdate(meter, recorder.script(), call.ownsGradients ? gradients : []);
+    let slotBytes: number | undefined;
+    const over = () => {
+      if (slotBytes !== undefined) return;
+      slotBytes = counted.heldBytes;
+      counted.countAgain();
+    };
+    rehearse(counted, call, 2, over);
+    return { mostBytes: counted.mostBytes, slotBytes: slotBytes ?? 0 };
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Returns the peak of updates in unmodified TensorFlow.js, in bytes beyond existing data, and the bytes that the first
  * update leaves: the slots. They all exist when the second update begins.
@@ -118,6 +154,11 @@ class CountedUpdate implements DispatchObserver {
   /** Bytes made and not freed so far. */
   get heldBytes(): number {
     return this.bytes;
+  }
+
+  /** Starts the peak again from the bytes that exist now. */
+  countAgain(): void {
+    this.most = this.bytes;
   }
 
   opStarting(op: OpCall): void {

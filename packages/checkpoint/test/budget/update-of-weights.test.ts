@@ -5,7 +5,7 @@ import * as tf from "@tensorflow/tfjs";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type BudgetError, releaseEarly, withMemoryBudget } from "../../src/index.js";
 import { counts } from "../users/ways.js";
-import { network, optimizers, PeakBetweenOps, stepsInWhatIsAskedFor, stockSteps } from "./updates.js";
+import { network, optimizers, PeakBetweenOps, peakOfPass, stepsInNamedBudget, stockSteps } from "./updates.js";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");
@@ -13,12 +13,18 @@ beforeAll(async () => {
 afterEach(() => tf.disposeVariables());
 
 describe.each(Object.entries(optimizers))("an update by %s", (_, make) => {
-  test("that has not the room is refused before it begins, and with the room that the error asks for it is stock's", () => {
-    const seen = stockSteps(make);
-    const asked = stepsInWhatIsAskedFor(make);
-    expect(asked.seen).toEqual(seen);
-    // The second may hold more than the first, since all slots are there when it begins.
-    expect([1, 2]).toContain(asked.refusedUpdates);
+  test("is included in the budget that a rejected pass names, which trains as unmodified TensorFlow.js", () => {
+    const stock = stockSteps(make);
+    const { seen, rejected } = stepsInNamedBudget(make, 2);
+    expect(seen).toEqual(stock);
+    expect(rejected).toEqual([expect.stringMatching(/^BatchMatMul of /)]);
+  });
+
+  test("that does not fit is rejected before it begins, and trains in the budget that the error names", () => {
+    const stock = stockSteps(make);
+    const { seen, rejected } = stepsInNamedBudget(make, peakOfPass(make));
+    expect(seen).toEqual(stock);
+    expect(rejected).toEqual([expect.stringMatching(/^the update of the weights by /)]);
   });
 });
 

@@ -51,14 +51,13 @@ export function stockSteps(make: () => tf.Optimizer): unknown[] {
 }
 
 /**
- * The same in the budget that the errors ask for, from one byte up: each leaves everything as it was before its step. Also tells how many updates were
- * refused.
+ * The same in the budget that the errors name, from `budget` bytes up. Each error leaves everything as it was before its
+ * step. Also returns the ops that the errors name.
  */
-export function stepsInWhatIsAskedFor(make: () => tf.Optimizer): { seen: unknown[]; refusedUpdates: number } {
+export function stepsInNamedBudget(make: () => tf.Optimizer, budget: number): { seen: unknown[]; rejected: string[] } {
   const { step, values, optimizer, end } = network(make);
   const seen: unknown[] = [];
-  let budget = 2;
-  let refusedUpdates = 0;
+  const rejected: string[] = [];
   for (let i = 0; i < 3; i++)
     for (;;) {
       const before = [values(), optimizer.iterations, counts()];
@@ -70,19 +69,32 @@ export function stepsInWhatIsAskedFor(make: () => tf.Optimizer): { seen: unknown
         break;
       } catch (error) {
         expect(error).toBeInstanceOf(BudgetError);
-        const { op, smallestBudgetBytes } = error as BudgetError;
+        const { op, smallestBudgetBytes, message } = error as BudgetError;
         expect(smallestBudgetBytes).toBeGreaterThan(budget);
         budget = smallestBudgetBytes;
         expect([values(), optimizer.iterations, counts()]).toEqual(before);
+        rejected.push(op);
         const isUpdate = op.startsWith("the update of the weights by ");
-        if (isUpdate) refusedUpdates++;
-        const next = `Raise the budget to ${smallestBudgetBytes}B.* or more`;
-        const advice = isUpdate
-          ? `so no smaller budget is enough\\. ${next}`
-          : `${next} \\(a later op may need more\\)`;
-        expect((error as BudgetError).message).toMatch(new RegExp(advice));
+        const advice = `Raise the budget to ${smallestBudgetBytes}B.* or more`;
+        expect(message).toMatch(new RegExp(isUpdate ? `so no smaller budget is enough\\. ${advice}` : `${advice}, `));
       }
     }
   end();
-  return { seen, refusedUpdates };
+  return { seen, rejected };
+}
+
+/** Peak memory of the first forward and backward pass in bytes. */
+export function peakOfPass(make: () => tf.Optimizer): number {
+  const { loss, weights, end } = network(make);
+  const pass = () => tf.tidy(() => void tf.variableGrads(loss, weights));
+  const peakBytes = withMemoryBudget(
+    1e9,
+    (execution) => {
+      pass();
+      return execution.lastStep?.peakBytes as number;
+    },
+    { online: true },
+  );
+  end();
+  return peakBytes;
 }
