@@ -1,11 +1,11 @@
 import { RematError } from "@remat/trace";
-import { quickStarts } from "./blocks/quick-starts.js";
+import { quickStarts, quickStartsWithin } from "./blocks/quick-starts.js";
 import { recomputationBound } from "./bound/recomputation-bound.js";
 import { workingSet } from "./bound/working-set.js";
 import { defaultTimeMs } from "./default-time-ms.js";
 import { type PlanningGraph, withoutLink } from "./graph/planning-graph.js";
 import { deferSources } from "./schedule/defer-sources.js";
-import { exactSchedule } from "./schedule/exact-schedule.js";
+import { exactSchedule, exactScheduleWithin } from "./schedule/exact-schedule.js";
 import { ScheduleSearch } from "./schedule/schedule-search.js";
 import { simulateSchedule } from "./schedule/simulate-schedule.js";
 import { withoutIdleReloads } from "./schedule/without-idle-reloads.js";
@@ -14,6 +14,12 @@ import { withoutIdleReloads } from "./schedule/without-idle-reloads.js";
 export interface RematerializeOptions {
   /** The memory limit at any moment, including `graph.baseBytes`. */
   readonly budgetBytes: number;
+  /**
+   * If given, the goal is the smallest peak with at most this overhead, and not the lowest cost within the budget. The
+   * search lowers its own budget, in steps of at least 0.05% of the plain peak. `budgetBytes` then only decides
+   * `isFeasible`.
+   */
+  readonly maxOverhead?: number | undefined;
   /**
    * `fixed` (the default): nodes first run in the given order, which is the order of the user's code and the tape.
    * `free`: nodes first run in any valid order.
@@ -44,9 +50,9 @@ export interface RematerializeProgress {
   readonly elapsedMs: number;
   /** Iterations so far. */
   readonly iterations: number;
-  /** Cost of the best schedule within the budget so far, or undefined if none exists. */
+  /** Cost of the best schedule so far within the budget, or with `maxOverhead`; undefined if none exists. */
   readonly cost: number | undefined;
-  /** The smallest peak so far. It is only tracked until a schedule within the budget is found. */
+  /** The smallest peak so far. Without `maxOverhead`, it is only tracked until a schedule within the budget is found. */
   readonly smallestPeakBytes: number;
   /** A lower bound on the cost of any schedule within the budget. */
   readonly lowerBound: number;
@@ -99,6 +105,7 @@ const boundedAfter = 0.1;
 /** Number of changes in the first slice. On a graph of a hundred thousand nodes, they take the whole slice. */
 const firstSlice = 50;
 const solverTolerance = 1e-6;
+const overheadRounding = 1e-10;
 
 /**
  * Finds the order in which, and how often, to run the nodes of a graph, so that memory stays within a budget at the
@@ -111,8 +118,8 @@ const solverTolerance = 1e-6;
  * lower bound on the cost of any schedule with the given order of first runs. The search works in slices of about 25
  * ms, so that a browser stays responsive.
  *
- * @throws RematError `BUDGET` if the budget is not a positive number, or if `iterations` or a time is negative or not a
- * number
+ * @throws RematError `BUDGET` if the budget is not a positive number, or if `maxOverhead`, `iterations` or a time is
+ * negative or not a number
  * @example
  * const graph = readGraphFile(JSON.parse(text));
  * const { sequence, overhead, gap } = await rematerialize(graph, { budgetBytes: 0.8 * 46_319, timeMs: 2000 });
@@ -120,7 +127,7 @@ const solverTolerance = 1e-6;
 export async function rematerialize(given: PlanningGraph, options: RematerializeOptions): Promise<Rematerialization> {
   const graph = options.canOffload === false ? withoutLink(given) : given;
   const began = performance.now();
-  const { budgetBytes, order = "fixed", seed = 0, iterations, signal } = options;
+  const { budgetBytes, maxOverhead, order = "fixed", seed = 0, iterations, signal } = options;
   checkOptions(options);
   const isFree = order === "free";
   const timeMs =
@@ -130,16 +137,31 @@ export async function rematerialize(given: PlanningGraph, options: Rematerialize
   // At the end the found schedule, which is longer, is simulated as many times again.
   const endMs = 3 * (performance.now() - began);
   const least = workingSet(graph, isFree);
+  const lowering =
+    maxOverhead === undefined ? undefined : { mostCost: costWithin(plain.cost, maxOverhead), leastBytes: least.bytes };
 
   let lowerBound = plain.cost;
   let isProvenInfeasible = least.bytes > budgetBytes;
+  const quickDeadline = began + 0.3 * timeMs;
   const search = new ScheduleSearch(graph, {
-    budgetBytes,
+    budgetBytes: lowering === undefined ? budgetBytes : plain.peakBytes,
     seed,
     isFree,
-    starts: options.starts ?? quickStarts(graph, budgetBytes, plain.peakBytes, began + 0.3 * timeMs),
+    starts:
+      options.starts ??
+      (lowering === undefined
+        ? quickStarts(graph, budgetBytes, plain.peakBytes, quickDeadline)
+        : quickStartsWithin(graph, lowering, plain.peakBytes, quickDeadline)),
+    lowering,
   });
-  if (plain.peakBytes > budgetBytes && !isProvenInfeasible) {
+  let isSolved = false;
+  if (lowering !== undefined) {
+    const smallest = exactScheduleWithin(graph, lowering, isFree);
+    if (smallest !== undefined) {
+      search.offer(smallest);
+      isSolved = true;
+    }
+  } else if (plain.peakBytes > budgetBytes && !isProvenInfeasible) {
     const exact = exactSchedule(graph, budgetBytes, isFree);
     if (exact?.sequence !== undefined) {
       search.offer(exact.sequence);
@@ -149,7 +171,7 @@ export async function rematerialize(given: PlanningGraph, options: Rematerialize
   const elapsed = () => performance.now() - began;
   // The search ends if the bound equals the best cost, up to the solver's tolerance.
   const isProven = () => search.bestCost <= lowerBound * (1 + solverTolerance);
-  const isSmallest = () => search.best === undefined && search.closestPeakBytes <= least.bytes;
+  const isSmallest = () => isSolved || search.isSmallest(least.bytes);
   const isOver = () =>
     isProven() ||
     isSmallest() ||
@@ -158,7 +180,8 @@ export async function rematerialize(given: PlanningGraph, options: Rematerialize
     signal?.aborted === true;
 
   const boundTimeMs = options.boundTimeMs ?? (iterations === undefined ? 0.35 * timeMs : 2000);
-  let needsBound = !isFree && boundTimeMs > 0 && plain.peakBytes > budgetBytes && !isProvenInfeasible;
+  let needsBound =
+    lowering === undefined && !isFree && boundTimeMs > 0 && plain.peakBytes > budgetBytes && !isProvenInfeasible;
   const boundedAt = Math.min(iterations ?? 0, askedEvery * Math.ceil((boundedAfter * (iterations ?? 0)) / askedEvery));
   /** Continues up to a number of changes. Stops if the search is over or a bound is due. */
   const runCounted = (to: number): void => {
@@ -201,16 +224,15 @@ export async function rematerialize(given: PlanningGraph, options: Rematerialize
       options.onProgress?.({
         elapsedMs: lastProgress,
         iterations: search.iterations,
-        cost: search.best === undefined ? undefined : search.bestCost,
-        smallestPeakBytes: search.closestPeakBytes,
+        ...search.found,
         lowerBound,
       });
     }
     await new Promise((resolve) => setTimeout(resolve));
   }
-  const sequence = deferSources(graph, withoutIdleReloads(graph, search.best ?? search.closest));
+  const sequence = deferSources(graph, withoutIdleReloads(graph, search.result));
   const found = simulateSchedule(graph, sequence)!;
-  if (search.best !== undefined && found.peakBytes > budgetBytes)
+  if (lowering === undefined && search.best !== undefined && found.peakBytes > budgetBytes)
     throw new RematError(
       "PLANNER_BUG",
       `a schedule of ${found.peakBytes} bytes exceeds the budget of ${budgetBytes}. Please report this graph as a bug.`,
@@ -234,13 +256,18 @@ export async function rematerialize(given: PlanningGraph, options: Rematerialize
   };
 }
 
-function checkOptions({ budgetBytes, iterations, timeMs, boundTimeMs }: RematerializeOptions): void {
+/** Returns the highest cost with an overhead, which is itself rounded. @internal */
+export function costWithin(plainCost: number, overhead: number): number {
+  return plainCost * (1 + overhead + overheadRounding);
+}
+
+function checkOptions({ budgetBytes, maxOverhead, iterations, timeMs, boundTimeMs }: RematerializeOptions): void {
   if (!(typeof budgetBytes === "number" && budgetBytes > 0 && budgetBytes < Number.POSITIVE_INFINITY))
     throw new RematError(
       "BUDGET",
       `the budget must be bytes above 0; found ${JSON.stringify(budgetBytes)}. Pass a number, such as 0.9 * plain.peakBytes.`,
     );
-  for (const [name, value] of Object.entries({ iterations, timeMs, boundTimeMs }))
+  for (const [name, value] of Object.entries({ maxOverhead, iterations, timeMs, boundTimeMs }))
     if (value !== undefined && !(typeof value === "number" && value >= 0))
       throw new RematError("BUDGET", `${name} must be a number of at least 0; found ${JSON.stringify(value)}.`);
 }

@@ -74,6 +74,34 @@ export const trainingGraphs: fc.Arbitrary<PlanningGraph> = fc
     return planningGraph([...forward, ...backward]);
   });
 
+/** Graphs of layers whose nodes read nodes of the layer before, and some of earlier layers. */
+export function layeredGraphs(minNodes: number, maxNodes: number): fc.Arbitrary<PlanningGraph> {
+  return fc
+    .record({
+      width: fc.integer({ min: 2, max: 8 }),
+      nodes: fc.array(
+        fc.record({
+          cost: fc.integer({ min: 1, max: 99 }),
+          bytes: fc.integer({ min: 1, max: 99 }),
+          near: fc.array(fc.nat(7), { minLength: 1, maxLength: 3 }),
+          far: fc.option(fc.nat(1000), { freq: 4 }),
+        }),
+        { minLength: minNodes, maxLength: maxNodes },
+      ),
+    })
+    .map(({ width, nodes }) =>
+      planningGraph(
+        nodes.map(({ cost, bytes, near, far }, v): PlanningNode => {
+          const layer = Math.floor(v / width) * width;
+          const read = layer === 0 ? [] : near.map((place) => layer - width + (place % width));
+          if (layer > 0 && typeof far === "number") read.push(far % layer);
+          const inputs = [...new Set(read)].map((node) => [node, 0] as const);
+          return { name: `n${v}`, cost, outputBytes: [bytes], inputs };
+        }),
+      ),
+    );
+}
+
 /** Every DAG of `nodes` nodes in topological order, its bytes and costs drawn from its number. */
 export function allGraphs(nodes: number): PlanningGraph[] {
   const pairs: [number, number][] = [];

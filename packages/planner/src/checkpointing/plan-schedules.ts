@@ -8,7 +8,7 @@ import { runInTurn, type SearchRunner } from "./search-runner.js";
 
 /** Options for {@link planSchedules}: a goal and limits of the search. */
 export type ScheduleOptions = CheckpointingGoal &
-  Omit<RematerializeOptions, "budgetBytes" | "starts"> & {
+  Omit<RematerializeOptions, "budgetBytes" | "maxOverhead" | "starts"> & {
     /**
      * Number of budgets to plan for, from the plain peak to the smallest feasible one. The default is 0: only the
      * requested goal.
@@ -64,9 +64,7 @@ export async function planSchedules(graph: PlanningGraph, options: ScheduleOptio
 }
 
 /** Effort of the additional searches for a front or an overhead, as multiples of a search for a budget. */
-const weights = { smallest: 1, narrowing: 1, bound: 1 };
-/** Number of searches that narrow down to an overhead. */
-const narrowings = 6;
+const weights = { smallest: 1, within: 1, bound: 0.15 };
 const recommendedOverheads = [0.05, 0.2];
 
 /** Finds schedules with a given runner of searches. @internal */
@@ -125,9 +123,9 @@ async function searchFront(
 ): Promise<{ front: ScheduleFront; budgets: readonly number[]; budgetBytes: number }> {
   const { paretoPoints = 0 } = options;
   const isByOverhead = "maxOverhead" in options && options.maxOverhead !== undefined;
-  const goalWeight = isByOverhead ? weights.narrowing * narrowings + weights.bound : 1;
-  const frontWeight = paretoPoints > 0 ? paretoPoints + weights.narrowing * recommendedOverheads.length : 0;
-  const smallestWeight = isByOverhead || paretoPoints > 0 ? weights.smallest : 0;
+  const goalWeight = isByOverhead ? weights.within + weights.bound : 1;
+  const frontWeight = paretoPoints > 0 ? paretoPoints + weights.within * recommendedOverheads.length : 0;
+  const smallestWeight = paretoPoints > 0 ? weights.smallest : 0;
   const effort = new SharedEffort(options, goalWeight + frontWeight + smallestWeight, given.began, given.reserveMs);
   const front = await ScheduleFront.begin({ ...given, effort }, options);
   if (known !== undefined) front.learnFrom(known);
@@ -141,8 +139,9 @@ async function searchFront(
   if (smallestWeight > 0) await front.searchSmallest(smallestWeight);
   const budgets = paretoPoints > 0 ? spread(plain.peakBytes, front.smallest().peakBytes, paretoPoints) : [];
   if (paretoPoints > 0) await front.searchEach(budgets, paretoPoints);
-  if (paretoPoints > 0) for (const overhead of recommendedOverheads) await front.narrow(overhead, 1, weights.narrowing);
-  if (isByOverhead) await front.narrow(options.maxOverhead, narrowings, weights.narrowing * narrowings);
+  if (paretoPoints > 0)
+    for (const overhead of recommendedOverheads) await front.searchWithin(overhead, weights.within, 1);
+  if (isByOverhead) await front.searchWithin(options.maxOverhead, weights.within, options.searches ?? 1);
   return { front, budgets, budgetBytes };
 }
 

@@ -1,9 +1,9 @@
 import { BlockPlans } from "../blocks/block-plans.js";
-import { helpedNodes, quickStarts } from "../blocks/quick-starts.js";
+import { helpedNodes, quickStarts, quickStartsWithin } from "../blocks/quick-starts.js";
 import { recomputationBound } from "../bound/recomputation-bound.js";
 import { workingSet } from "../bound/working-set.js";
 import type { PlanningGraph } from "../graph/planning-graph.js";
-import { type Rematerialization, type RematerializeOptions, rematerialize } from "../rematerialize.js";
+import { costWithin, type Rematerialization, type RematerializeOptions, rematerialize } from "../rematerialize.js";
 import type { SearchEffort, SharedEffort } from "./search-effort.js";
 import type { SearchRunner } from "./search-runner.js";
 
@@ -23,6 +23,8 @@ const leastSearchMs = 5;
 
 interface FrontSearch {
   readonly budgetBytes: number;
+  /** If given, the search is for the smallest peak within this overhead. */
+  readonly maxOverhead?: number;
   readonly weight: number;
   /**
    * The schedules that the search starts from. By default, the search starts from known schedules. `blocks` adds
@@ -182,7 +184,9 @@ export class ScheduleFront {
       this.runner.workers,
     );
     const isHopeless = efforts.every(({ timeMs = Number.POSITIVE_INFINITY }) => timeMs <= this.leastMs);
-    if (isHopeless && searches.every((search) => this.isMet(search.budgetBytes))) return;
+    const isKnown = ({ budgetBytes, maxOverhead }: FrontSearch): boolean =>
+      maxOverhead === undefined ? this.isMet(budgetBytes) : this.found.length > 1;
+    if (isHopeless && searches.every(isKnown)) return;
     const before = this.iterations;
     const tasks = searches.map((search, i) => ({ ...this.taskOf(search, efforts[i], before), starts: starts[i] }));
     for (const [i, found] of (await this.runner.run(tasks)).entries()) {
@@ -201,8 +205,13 @@ export class ScheduleFront {
     return this.found.some(({ peakBytes }) => peakBytes <= budgetBytes);
   }
 
-  private startsOf({ budgetBytes, begin }: FrontSearch): readonly Int32Array[] {
+  private startsOf({ budgetBytes, maxOverhead, begin }: FrontSearch): readonly Int32Array[] {
     if (begin === "plain") return [];
+    if (maxOverhead !== undefined)
+      return [
+        ...(begin === "blocks" ? this.quickStartsWithin(maxOverhead) : []),
+        this.smallestWithin(maxOverhead).sequence,
+      ];
     const known = [this.cheapestWithin(budgetBytes), this.smallest()];
     return [
       ...(begin === "blocks" ? (this.blocks?.startsFor(budgetBytes) ?? []) : []),
@@ -220,8 +229,15 @@ export class ScheduleFront {
     return starts;
   }
 
+  private quickStartsWithin(overhead: number): readonly Int32Array[] {
+    const { graph, plain, leastBytes, blocks } = this;
+    const deadline = this.effort.momentAfter(quickShare, performance.now());
+    const lowering = { mostCost: costWithin(plain.cost, overhead), leastBytes };
+    return quickStartsWithin(graph, lowering, plain.peakBytes, deadline, (bytes) => blocks?.startsFor(bytes) ?? []);
+  }
+
   private taskOf(
-    { budgetBytes, hasBound = false, addToSeed = 0 }: FrontSearch,
+    { budgetBytes, maxOverhead, hasBound = false, addToSeed = 0 }: FrontSearch,
     effort: SearchEffort,
     iterationsBefore: number,
   ): RematerializeOptions {
@@ -232,6 +248,7 @@ export class ScheduleFront {
     return {
       ...effort,
       budgetBytes,
+      ...(maxOverhead !== undefined && { maxOverhead }),
       seed: (seed ?? 0) + addToSeed,
       order,
       canOffload,
@@ -239,10 +256,11 @@ export class ScheduleFront {
       signal,
       ...(onProgress && {
         onProgress: (progress) => {
-          const cost = Math.min(
-            progress.cost ?? Number.POSITIVE_INFINITY,
-            this.cheapestWithin(budgetBytes)?.cost ?? Number.POSITIVE_INFINITY,
-          );
+          const known =
+            maxOverhead === undefined
+              ? (this.cheapestWithin(budgetBytes)?.cost ?? Number.POSITIVE_INFINITY)
+              : Number.POSITIVE_INFINITY;
+          const cost = Math.min(progress.cost ?? Number.POSITIVE_INFINITY, known);
           onProgress({
             ...progress,
             elapsedMs: performance.now() - this.began,
@@ -312,31 +330,17 @@ export class ScheduleFront {
   }
 
   /**
-   * Narrows, in `steps` steps, the range between a budget that costs too much and a budget that does not. It tries the
-   * middle. After a step without success, it tries the budget at which a straight line between the two has the wanted
-   * overhead. That works if costs are convex in memory.
+   * Searches for the smallest peak within an overhead. The first search starts from quick schedules, and the last step
+   * consists of `searches` searches that start from its result.
    */
-  async narrow(overhead: number, steps: number, weight: number): Promise<void> {
-    /** The largest budget for which nothing was found. */
-    let failedBytes = 0;
-    let isInVain = false;
-    for (let i = 0; i < steps && this.options.signal?.aborted !== true; i++) {
-      const fits = this.smallestWithin(overhead);
-      const below = best(
-        this.found.filter(({ peakBytes }) => peakBytes < fits.peakBytes),
-        (a, b) => b.peakBytes - a.peakBytes || a.cost - b.cost,
-      );
-      if (below === undefined) return;
-      const fromBytes = Math.max(below.peakBytes, failedBytes);
-      if (fits.peakBytes - fromBytes < 0.002 * fits.peakBytes) return;
-      const onChord = (overhead - fits.overhead) / (below.overhead - fits.overhead);
-      const budgetBytes = Math.floor(
-        isInVain ? fits.peakBytes - onChord * (fits.peakBytes - below.peakBytes) : (fits.peakBytes + fromBytes) / 2,
-      );
-      await this.run([{ budgetBytes, weight: weight / steps, begin: "blocks" }]);
-      isInVain = !isInVain && this.smallestWithin(overhead).peakBytes >= fits.peakBytes;
-      if (!this.isMet(budgetBytes)) failedBytes = Math.max(failedBytes, budgetBytes);
-    }
+  async searchWithin(overhead: number, weight: number, searches: number): Promise<void> {
+    if (this.smallestWithin(overhead).peakBytes <= this.leastBytes) return;
+    const { peakBytes: budgetBytes } = this.plain;
+    const task = { budgetBytes, maxOverhead: overhead };
+    if (searches > 1) await this.run([{ ...task, weight: weight / 2, begin: "blocks" }]);
+    const seeds = Array.from({ length: searches }, (_, i) => i);
+    const last = searches > 1 ? { weight: weight / 2 / searches } : { weight, begin: "blocks" as const };
+    await this.run(seeds.map((seed) => ({ ...task, ...last, addToSeed: seed })));
   }
 
   /**

@@ -1,4 +1,6 @@
 import { canBeReloaded, type PlanningGraph } from "../graph/planning-graph.js";
+import type { LoweringLimits } from "./lowered-budget.js";
+import { simulateSchedule } from "./simulate-schedule.js";
 
 /** Largest number of nodes and of values in a graph, so that each has a bit in a state. */
 const mostBits = 16;
@@ -79,6 +81,32 @@ export function exactSchedule(graph: PlanningGraph, budgetBytes: number, isFree:
     }
   }
   return undefined;
+}
+
+/**
+ * Returns a schedule with the smallest peak among those of at most a cost, or undefined if the graph is too large to
+ * prove it. Lower budgets never cost less, so it bisects the budget. @internal
+ */
+export function exactScheduleWithin(
+  graph: PlanningGraph,
+  { mostCost, leastBytes }: LoweringLimits,
+  isFree: boolean,
+): Int32Array | undefined {
+  let smallest: Int32Array = Int32Array.from({ length: graph.nodeCount }, (_, v) => v);
+  let peakBytes = simulateSchedule(graph, smallest)!.peakBytes;
+  // Budgets up to `failedBytes` cost too much.
+  for (let failedBytes = leastBytes - 1; peakBytes - failedBytes > 1; ) {
+    const budgetBytes = Math.floor((failedBytes + peakBytes) / 2);
+    const exact = exactSchedule(graph, budgetBytes, isFree);
+    if (exact === undefined) return undefined;
+    const simulated = exact.sequence && simulateSchedule(graph, exact.sequence);
+    if (simulated === undefined || simulated.cost > mostCost) failedBytes = budgetBytes;
+    else {
+      smallest = exact.sequence!;
+      peakBytes = simulated.peakBytes;
+    }
+  }
+  return smallest;
 }
 
 /** The step of a state that is reached by freeing a value. */

@@ -1,4 +1,5 @@
 import type { PlanningGraph } from "../graph/planning-graph.js";
+import { LoweredBudget, type LoweringLimits } from "./lowered-budget.js";
 import { Moves } from "./moves.js";
 import { Random } from "./random.js";
 import { Schedule } from "./schedule.js";
@@ -6,12 +7,15 @@ import { planRound, type Round, warm } from "./search-rounds.js";
 import { simulateSchedule } from "./simulate-schedule.js";
 
 export interface SearchOptions {
+  /** The budget, or with `lowering` the first one. */
   readonly budgetBytes: number;
   readonly seed: number;
   /** True if the order of first runs may change. */
   readonly isFree: boolean;
   /** Valid sequences to start from in addition to the given order, such as plans for other budgets. */
   readonly starts?: readonly ArrayLike<number>[];
+  /** If given, the search lowers its budget for as long as it finds schedules of at most this cost. */
+  readonly lowering?: LoweringLimits | undefined;
 }
 
 /** Additional cost of every instance, in mean node costs. It prevents free instances from accumulating. */
@@ -35,7 +39,9 @@ export class ScheduleSearch {
   closestPeakBytes: number;
   iterations = 0;
 
-  private readonly budgetBytes: number;
+  /** With `lowering`: the budget, and the best schedule at any budget. */
+  readonly lowered: LoweredBudget | undefined;
+  private budgetBytes: number;
   private readonly schedule: Schedule;
   private readonly moves: Moves;
   private readonly random: Random;
@@ -81,13 +87,38 @@ export class ScheduleSearch {
     this.longest = 3 * nodeCount + 100;
     this.closest = this.start;
     this.closestPeakBytes = this.schedule.peakBytes;
+    if (options.lowering !== undefined) {
+      const { peakBytes: plainBytes } = this.schedule;
+      this.lowered = new LoweredBudget(options.lowering, { plainBytes, nodeCount, isExact: this.isExact });
+    }
     this.note();
     for (const start of options.starts ?? []) this.offer(start);
+  }
+
+  /** The best schedule so far, or the one with the smallest peak if none is within the budget. */
+  get result(): Int32Array {
+    return this.lowered?.sequence ?? this.best ?? this.closest;
+  }
+
+  /** The cost of the best schedule so far, and the smallest peak. */
+  get found(): { readonly cost: number | undefined; readonly smallestPeakBytes: number } {
+    if (this.lowered !== undefined) return { cost: this.lowered.cost, smallestPeakBytes: this.lowered.peakBytes };
+    return { cost: this.best === undefined ? undefined : this.bestCost, smallestPeakBytes: this.closestPeakBytes };
+  }
+
+  /** Returns whether the smallest peak is wanted, and a peak is found that no schedule can be below. */
+  isSmallest(leastBytes: number): boolean {
+    if (this.lowered !== undefined) return this.lowered.peakBytes <= leastBytes;
+    return this.best === undefined && this.closestPeakBytes <= leastBytes;
   }
 
   /** Keeps a valid sequence if it is the best so far. Call it before the first `run`. */
   offer(sequence: ArrayLike<number>): void {
     this.schedule.load(sequence);
+    if (this.lowered !== undefined) {
+      this.lowerTo(this.lowered);
+      return;
+    }
     this.note();
     this.noteClosest(sequence);
   }
@@ -116,12 +147,13 @@ export class ScheduleSearch {
         this.note();
       }
       if (schedule.overflow > 0) this.infeasibleSteps++;
+      this.iterations++;
       if (++this.roundIteration % 100 === 0) {
         if (price === undefined) this.adaptPrice();
         this.infeasibleSteps = 0;
+        if (this.lowered?.raise(this.iterations) === true) this.aimFor(this.lowered.budgetBytes);
       }
     }
-    this.iterations += count;
   }
 
   private change(isOver: boolean): boolean {
@@ -142,18 +174,23 @@ export class ScheduleSearch {
   }
 
   private beginRound(): void {
-    const { schedule, isFree, best } = this;
+    const { schedule, isFree } = this;
+    const hasBest = this.best !== undefined || this.lowered !== undefined;
     if (this.roundIndex >= 0) this.noteClosest(undefined);
     const index = ++this.roundIndex;
-    if (best === undefined) this.roundsWithout = index + 1;
+    if (!hasBest) this.roundsWithout = index + 1;
     const { round, iterations, isDirect } = planRound({
       index,
       nodes: this.start.length,
       isFree,
-      roundsWithout: best === undefined ? undefined : this.roundsWithout,
+      roundsWithout: hasBest ? this.roundsWithout : undefined,
     });
+    if (this.lowered !== undefined) {
+      this.lowered.beginRound(round.restarts, this.iterations);
+      this.aimFor(this.lowered.budgetBytes);
+    }
     schedule.load(
-      round.restarts ? this.start : (best ?? this.closest),
+      round.restarts ? this.start : (this.best ?? this.lowered?.sequence ?? this.closest),
       isDirect ? this.budgetBytes : this.aimOf(index),
     );
     this.round = round;
@@ -190,6 +227,7 @@ export class ScheduleSearch {
   }
 
   private keep(): void {
+    if (this.lowered !== undefined && this.lowerTo(this.lowered)) return;
     // Sums of bytes that are not whole numbers have rounding errors.
     if (!this.isExact && simulateSchedule(this.schedule.graph, this.schedule.sequence())!.peakBytes > this.budgetBytes)
       return;
@@ -198,7 +236,27 @@ export class ScheduleSearch {
     this.best = this.schedule.sequence();
   }
 
+  /** Continues below the schedule's peak if it costs little enough. Returns whether it does. */
+  private lowerTo(lowered: LoweredBudget): boolean {
+    const { cost, peakBytes } = this.schedule;
+    if (!lowered.isBetter(peakBytes, cost)) return false;
+    lowered.lower(this.schedule.sequence(), peakBytes, cost, this.iterations);
+    this.aimFor(lowered.budgetBytes);
+    return true;
+  }
+
+  /** Changes the budget. The best schedule so far may then be above it. */
+  private aimFor(budgetBytes: number): void {
+    this.budgetBytes = budgetBytes;
+    this.schedule.aimFor(budgetBytes);
+    if (this.bestPeakBytes <= budgetBytes) return;
+    this.best = undefined;
+    this.bestCost = Number.POSITIVE_INFINITY;
+    this.bestPeakBytes = Number.POSITIVE_INFINITY;
+  }
+
   private noteClosest(sequence: ArrayLike<number> | undefined): void {
+    if (this.lowered !== undefined) return;
     const peakBytes = this.schedule.peakBytes;
     if (peakBytes >= this.closestPeakBytes) return;
     this.closestPeakBytes = peakBytes;

@@ -70,6 +70,11 @@ export class Schedule {
     this.blocks.fill(instances, this.bindAll(instances), budgetBytes);
   }
 
+  /** Changes the budget. The sequence stays as it is. */
+  aimFor(budgetBytes: number): void {
+    this.blocks.aimFor(budgetBytes);
+  }
+
   /** Finds the last user of every value of every instance, and returns the bytes in use at each. */
   private bindAll(instances: Int32Array): Float64Array {
     const { lastUser, nodes } = this;

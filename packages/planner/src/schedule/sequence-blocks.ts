@@ -74,6 +74,18 @@ export class SequenceBlocks {
     }
   }
 
+  /** Changes the budget. The sequence stays as it is. */
+  aimFor(budgetBytes: number): void {
+    const { top, blockCount } = this;
+    const raised = this.budgetBytes - budgetBytes;
+    this.budgetBytes = budgetBytes;
+    this.overflow = 0;
+    for (let r = 0; r < blockCount; r++) {
+      top[r] += raised;
+      if (top[r] > 0) this.overflow += top[r];
+    }
+  }
+
   /** Returns a number for comparing positions of instances. It changes with the sequence. */
   keyOf(x: number): number {
     return this.keyBase[this.blockOf[x]] + this.indexOf[x];

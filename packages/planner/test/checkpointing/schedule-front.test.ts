@@ -40,12 +40,12 @@ test("has something to find", () => {
   expect(cost(least)).toBeGreaterThan(cost(peak));
 });
 
-test("a call that was already ended does not search, bound or narrow, and keeps known points", async () => {
+test("a call that was already ended does not search or bound, and keeps known points", async () => {
   const { front, run } = await begin({ signal: AbortSignal.abort() });
   await front.searchBest(least, 1, 2);
   await front.searchSmallest(1);
   await front.searchEach([peak - 1, least], 1);
-  await front.narrow(0.5, 3, 1);
+  await front.searchWithin(0.5, 1, 3);
   expect(run).not.toHaveBeenCalled();
   expect(front.cheapestWithin(least)).toBeUndefined();
   const known = front.cheapestWithin(peak)!;
@@ -66,7 +66,7 @@ test("a call that is ended in the midst of a search begins no other", async () =
   // Results of the search count.
   expect(front.cheapestWithin(least)).toMatchObject({ cost: cost(least) });
   const smallest = front.smallest().peakBytes;
-  await front.narrow(1, 5, 1);
+  await front.searchWithin(1, 1, 5);
   expect(run).toHaveBeenCalledTimes(1);
   expect(front.smallest().peakBytes).toBe(smallest);
 });

@@ -44,6 +44,10 @@ test("a sequence in blocks is the list that it stands for, whatever comes and go
           free.push(...list.splice(at, 1));
         }
         if (i % 50 !== 0) continue;
+        const aim = random.below(100);
+        blocks.aimFor(aim);
+        expect(blocks.overflow > 0).toBe(Math.max(...list.map((x) => memory.get(x)!)) > aim);
+        blocks.aimFor(budgetBytes);
         expect(listOf(blocks)).toEqual(list);
         expect(list.map((x) => blocks.memoryAt(x))).toEqual(list.map((x) => memory.get(x)));
         const most = Math.max(...list.map((x) => memory.get(x)!));
