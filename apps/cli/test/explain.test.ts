@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Category, TraceBuilder, writeTrace } from "@remat/trace";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bfcLog, cudaError, cudaSummary } from "../../../packages/memory/test/failure/allocator-logs.js";
+import { outOfMemoryTexts } from "../../../packages/memory/test/failure/out-of-memory-texts.js";
 import { remat } from "./run.js";
 
 const folder = mkdtempSync(join(tmpdir(), "remat-explain-"));
@@ -88,6 +89,31 @@ describe("remat explain", () => {
     // In the midst of its first line there is only what it had already said.
     writeFileSync(cut, whole.slice(0, whole.indexOf("ran out of memory") + 30));
     expect((await remat("explain", cut)).stderr.split("\n")).toHaveLength(2);
+  });
+
+  it("judges each rank of a log by itself", async () => {
+    const { text } = outOfMemoryTexts.find(({ of }) => of === "two ranks under torchrun")!;
+    const ranks = join(folder, "ranks.log");
+    writeFileSync(ranks, text);
+    const { code, stdout } = await remat("explain", ranks);
+    expect(code).toBe(0);
+    expect(stdout.trim().split("\n")).toEqual([
+      expect.stringMatching(/^GPU 1 \(rank 1\) .*Memory is full/),
+      expect.stringMatching(/^GPU 0 \(rank 0\) .*Other processes use/),
+    ]);
+    const json = JSON.parse((await remat("explain", ranks, "--format", "json")).stdout) as {
+      readonly reports: readonly { readonly cause: string }[];
+    };
+    expect(json.reports.map(({ cause }) => cause)).toEqual(["full", "other-process"]);
+  });
+
+  it("reads a log as PowerShell writes it", async () => {
+    const printed = join(folder, "printed.log");
+    const { text } = outOfMemoryTexts.find(({ of }) => of === "XPU, full")!;
+    writeFileSync(printed, Buffer.from(`\ufeff${text}`, "utf16le"));
+    const { code, stdout } = await remat("explain", printed);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^GPU 0 could not allocate 256 MiB\./);
   });
 
   it.each([

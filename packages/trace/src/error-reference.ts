@@ -39,7 +39,7 @@ export const errorReference = {
       cure: "Check the path and its permissions.",
     },
     ALLOCATOR_LOG: {
-      meaning: "The log contains an impossible size, or no out-of-memory report of TensorFlow or PyTorch.",
+      meaning: "The log contains no out-of-memory report, or a number that cannot be a size.",
       cure: "Save the program's whole stderr, and pass that file to `remat explain`. If the size is impossible, check the shapes in your program.",
     },
     UNKNOWN_UNIT: {

@@ -1,4 +1,4 @@
-import { judgeAllocatorLog, readAllocatorLog, storagesOfChunks } from "@remat/memory/failure";
+import { judgeAllocatorLog, readAllocatorLogs, storagesOfChunks } from "@remat/memory/failure";
 import { allocatorDocument, allocatorFacts } from "@remat/reporting/documents";
 import { RematError } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
@@ -21,21 +21,22 @@ export const explainCommand: Command = defineCommand({
 });
 
 /**
- * Explains an allocator's out-of-memory log (`remat explain LOG [TRACE]`): the failed allocation, and the tensors that
- * used each piece of memory.
+ * Explains the out-of-memory errors of a log (`remat explain LOG [TRACE]`): the failed allocation, the reason, and the
+ * tensors that used each piece of memory.
  */
 async function explain({
   targets: [path, trace],
   options: { format, units },
   io,
 }: Invocation<typeof options>): Promise<void> {
-  const log = readAllocatorLog(readLog(path), path);
-  const verdict = judgeAllocatorLog(log);
+  const reports = readAllocatorLogs(readLog(path), path).map((log) => ({ log, verdict: judgeAllocatorLog(log) }));
+  const last = reports.at(-1) as (typeof reports)[number];
+  const { log, verdict } = last;
   const progress = new Progress(io);
   try {
     const source = trace === undefined ? undefined : modelSource(trace);
     const recorded = source && (await loadTrace(source, modelOptionsOf({}), progress, { damaged: "keep" }));
-    const summary = { log, verdict, storages: recorded && storagesOfChunks(log, recorded) };
+    const summary = { ...last, others: reports.slice(0, -1), storages: recorded && storagesOfChunks(log, recorded) };
     const { limitBytes } = log;
     const command =
       trace === undefined || verdict !== "full" || limitBytes === undefined

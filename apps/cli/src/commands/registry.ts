@@ -83,7 +83,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     usage: "explain <log> [trace]",
-    purpose: "Explain why TensorFlow or PyTorch ran out of memory, from its log",
+    purpose: "Explain why a program ran out of memory, from its log",
     load: async () => (await import("./explain.js")).explainCommand,
   },
   {

@@ -4,12 +4,18 @@ export {
   type FailureRemedy,
   type HeldByLine,
 } from "./account-of-failure.js";
-export type { AllocatorBin, AllocatorLog, ChunksOfSize } from "./allocator-log.js";
-export {
-  type AllocatorVerdict,
-  judgeAllocatorLog,
-  readAllocatorLog,
-  type StoragesOfSize,
-  storagesOfChunks,
-} from "./explain-allocator-log.js";
+export type {
+  AllocatorBin,
+  AllocatorKind,
+  AllocatorLog,
+  AllocatorVerdict,
+  ChunksOfSize,
+  CompiledProgram,
+  DeviceProcess,
+  MemoryKind,
+  ProgramBuffer,
+} from "./allocator-log.js";
+export { judgeAllocatorLog } from "./judge-allocator-log.js";
+export { readAllocatorLog, readAllocatorLogs } from "./read-allocator-log.js";
 export { type MemoryError, readMemoryError } from "./read-memory-error.js";
+export { type StoragesOfSize, storagesOfChunks } from "./storages-of-chunks.js";

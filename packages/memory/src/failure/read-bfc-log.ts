@@ -1,4 +1,4 @@
-import type { AllocatorBin, AllocatorLog, ChunksOfSize } from "./allocator-log.js";
+import { type AllocatorBin, type AllocatorLog, type ChunksOfSize, logOf, type MemoryKind } from "./allocator-log.js";
 import { readMemoryError } from "./read-memory-error.js";
 import { readSize, sizeAt } from "./size-in-text.js";
 
@@ -30,26 +30,40 @@ function withoutPrefix(line: string): string {
 }
 
 /**
- * Reads the log that TensorFlow's BFC allocator writes after a failure. If there are several, reads the last one.
- * Returns undefined if the text does not contain such a log. If the text has only the error that a program prints, only
- * the request is known. Every line is read once, from left to right.
+ * Reads the logs that TensorFlow's BFC allocators write after a failure: the last one of each allocator. Returns an
+ * empty list if the text does not contain such a log. If the text has only the error that a program prints, only the
+ * request is known. Every line is read once, from left to right.
  *
  * The format is that of `BFCAllocator::DumpMemoryLog` and `AllocateRaw` in TensorFlow's `bfc_allocator.cc`, with
  * numbers as written by `HumanReadableNumBytes`, in releases 1 and 2.
  *
  * @throws RematError `ALLOCATOR_LOG` for sizes that no allocator can have
+ * @internal
  */
-export function readBfcLog(text: string): AllocatorLog | undefined {
+export function readBfcLogs(text: string): readonly AllocatorLog[] {
   const lines = text.split(/\r?\n/);
-  const start = lines.findLastIndex((line) => failureIn(line) >= 0);
-  if (start < 0) return errorOf(lines);
-  const { name, aboutBytes, exactBytes, op } = requestOf(lines[start] as string);
+  const starts: number[] = [];
+  for (const [i, line] of lines.entries()) if (failureIn(line) >= 0) starts.push(i);
+  if (starts.length === 0) return errorOf(lines) ?? [];
+  const lastOfName = new Map<string, number>();
+  for (const [i, start] of starts.entries()) {
+    const { name } = requestOf(lines[start] as string);
+    lastOfName.delete(name);
+    lastOfName.set(name, i);
+  }
+  return [...lastOfName.values()].map((i) => logOfFailure(lines.slice(starts[i], starts[i + 1])));
+}
+
+/** Reads the log of one failure, which its first line reports. */
+function logOfFailure(lines: readonly string[]): AllocatorLog {
+  const { name, aboutBytes, exactBytes, op } = requestOf(lines[0] as string);
   const bins: AllocatorBin[] = [];
   const sizes = new Map<number, { inUse: number; free: number }>();
   const stats = new Map<string, number>();
+  const summary = new Map<number, number>();
   let pool: readonly (number | undefined)[] = [];
   let asked: ReturnType<typeof readMemoryError>;
-  for (const line of lines.slice(start + 1)) {
+  for (const line of lines.slice(1)) {
     const said = withoutPrefix(line);
     const bin = binOf(said);
     if (bin !== undefined) bins.push(bin);
@@ -64,6 +78,8 @@ export function readBfcLog(text: string): AllocatorLog | undefined {
         said,
       );
     if (total !== null) pool = total.slice(1).map(readSize);
+    const [, count, size] = /^(\d{1,9}) Chunks of size (\d{1,19}) totalling /.exec(said) ?? [];
+    if (size !== undefined) summary.set(Number(size), Number(count));
     const stat = statOf(said);
     if (stat !== undefined) stats.set(...stat);
     asked ??= readMemoryError(line);
@@ -76,6 +92,7 @@ export function readBfcLog(text: string): AllocatorLog | undefined {
   return {
     kind: "bfc",
     name,
+    memory: memoryOf(name),
     askedBytes: exactBytes ?? asked?.askedBytes ?? aboutBytes,
     op,
     shape: asked?.shape,
@@ -93,7 +110,10 @@ export function readBfcLog(text: string): AllocatorLog | undefined {
       : undefined,
     othersBytes: undefined,
     peakBytes: stats.get("MaxInUse"),
-    sizes: chunks,
+    sizes:
+      chunks.length > 0
+        ? chunks
+        : [...summary].map(([bytes, inUse]) => ({ bytes, inUse, free: 0 })).sort((a, b) => b.bytes - a.bytes),
     bins: bins.filter(({ chunks = 0 }) => chunks > 0),
     truncated: !stats.has("MaxInUse"),
   };
@@ -141,30 +161,19 @@ function statOf(line: string): readonly [field: string, bytes: number] | undefin
 const tensorText = "OOM when allocating tensor";
 const allocatorText = " by allocator ";
 
-function errorOf(lines: readonly string[]): AllocatorLog | undefined {
+function errorOf(lines: readonly string[]): readonly AllocatorLog[] | undefined {
   const isError = (each: string): boolean => each.includes(allocatorText, Math.max(0, each.indexOf(tensorText)));
   const line = lines.findLast((each) => each.includes(tensorText) && isError(each));
   if (line === undefined) return undefined;
   const at = line.lastIndexOf(allocatorText) + allocatorText.length;
+  const name = /^\w*/.exec(line.slice(at, at + mostOfName))![0];
   const { askedBytes, shape, dtype } = readMemoryError(line) ?? {};
-  return {
-    kind: "bfc",
-    name: /^\w*/.exec(line.slice(at, at + mostOfName))![0],
-    askedBytes,
-    op: undefined,
-    shape,
-    dtype,
-    limitBytes: undefined,
-    inUseBytes: undefined,
-    pooledBytes: undefined,
-    availableBytes: undefined,
-    largestFreeBytes: undefined,
-    othersBytes: undefined,
-    peakBytes: undefined,
-    sizes: [],
-    bins: [],
-    truncated: true,
-  };
+  return [logOf({ kind: "bfc", name, memory: memoryOf(name), askedBytes, shape, dtype, truncated: true })];
+}
+
+/** TensorFlow's allocators for the host are `cpu`, `mklcpu`, `cuda_host_bfc` and `gpu_host_bfc`. */
+function memoryOf(name: string): MemoryKind {
+  return /cpu|host/i.test(name) ? "host" : "device";
 }
 
 function binOf(line: string): AllocatorBin | undefined {

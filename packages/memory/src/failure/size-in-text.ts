@@ -52,6 +52,28 @@ export function sizeAt(text: string, at: number): SizeInText | undefined {
   return { bytes, end, hasUnit };
 }
 
+const looseNumber = /\s{0,4}(\d{1,30}(?:,\d{3}){0,8}(?:\.\d{0,20})?)/y;
+const looseUnit = /\s{0,2}(bytes|[KMGTPE]i?B|kB|[KMGTP]|B)(?![A-Za-z0-9])/y;
+
+/**
+ * Reads the size that begins at `at`, as runtimes other than PyTorch's and TensorFlow's allocators write it: `33.03G`,
+ * `72GB`, `8,000 bytes`, or a number of bytes. All units are powers of 1024. The size may be larger than any memory.
+ *
+ * @internal
+ */
+export function looseSizeAt(text: string, at: number): SizeInText | undefined {
+  looseNumber.lastIndex = at;
+  const [start, number] = looseNumber.exec(text) ?? [];
+  if (start === undefined || number === undefined) return undefined;
+  const end = at + start.length;
+  looseUnit.lastIndex = end;
+  const [spacedUnit = "", unit = ""] = looseUnit.exec(text) ?? [];
+  const letter = unit === "bytes" ? "" : unit.charAt(0).toUpperCase();
+  const factor = units[letter === "" || letter === "B" ? "B" : `${letter}iB`] as number;
+  const bytes = Math.round(Number(number.replaceAll(",", "")) * factor);
+  return { bytes, end: end + spacedUnit.length, hasUnit: unit !== "" };
+}
+
 /** Reads a text that consists of one size. Returns undefined for any other text. @internal */
 export function readSize(text: string): number | undefined {
   if (text.length > mostCharacters) return undefined;

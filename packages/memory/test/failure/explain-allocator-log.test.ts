@@ -212,7 +212,7 @@ describe("messages of PyTorch's caching allocator", () => {
     [
       "others have more than what lacks",
       { askedBytes: 100, pooledBytes: 50, availableBytes: 0, othersBytes: 50 },
-      "shared",
+      "other-process",
     ],
     ["nobody has", { askedBytes: 100, pooledBytes: 50, availableBytes: 0, othersBytes: 49 }, "full"],
     ["nobody says what was asked for", { pooledBytes: 50 }, "unknown"],
@@ -235,8 +235,9 @@ const printed: readonly (readonly [of: string, text: string, log: Partial<Alloca
   [
     "PyTorch 2.1, with a letter less",
     "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 172.00 MiB. GPU 0 has a total capacty of 14.75 GiB of which 26.81 MiB is free. Process 4062 has 14.72 GiB memory in use. Of the allocated memory 13.57 GiB is allocated by PyTorch, and 102.00 MiB is reserved by PyTorch but unallocated. If reserved but unallocated memory is large try setting max_split_size_mb to avoid fragmentation.",
+    // The process that it names is its own: two such processes do not fit on the device.
     { limitBytes: Math.round(14.75 * GiB), pooledBytes: 102 * MiB, truncated: false },
-    "shared",
+    "full",
   ],
   [
     "PyTorch on ROCm",
@@ -272,8 +273,9 @@ const printed: readonly (readonly [of: string, text: string, log: Partial<Alloca
     ]
       .map((line) => `2024-01-01T00:00:00.000Z stderr F ${line}`)
       .join("\n"),
+    // `BFCAllocator::Extend` asks the device for smaller regions, down to the request, while its limit is not reached.
     { op: "Conv2D", inUseBytes: 4e6, pooledBytes: 194304, availableBytes: 4194304, truncated: false },
-    "fragmented",
+    "driver",
   ],
   [
     "TensorFlow.js, which prints the error alone",

@@ -1,4 +1,5 @@
-export { type AllocatorSummary, allocatorDocument, allocatorFacts } from "./allocator-document.js";
+export { allocatorDocument } from "./allocator-document.js";
+export { type AllocatorReport, type AllocatorSummary, allocatorFacts } from "./allocator-facts.js";
 export { checkDocument } from "./check-document.js";
 export {
   type CheckpointsPoint,

@@ -1,19 +1,7 @@
-import { RematError, type StorageIndex, type Trace } from "@remat/trace";
+import type { StorageIndex, Trace } from "@remat/trace";
 import { HeldMemory, heldPeak } from "../held/held-memory.js";
 import { makerOfStorage } from "../held/maker-of-storage.js";
-import type { AllocatorLog } from "./allocator-log.js";
-import { readBfcLog } from "./read-bfc-log.js";
-import { readCudaLog } from "./read-cuda-log.js";
-
-/** The reason why an allocator could not serve a request. */
-export type AllocatorVerdict =
-  /** The pool and the device together have enough free memory, but not in one piece. */
-  | "fragmented"
-  /** There is not enough memory, and others on the device use more than the missing amount. */
-  | "shared"
-  | "full"
-  /** The log does not contain the size of the request, or the free memory. */
-  | "unknown";
+import type { AllocatorKind, AllocatorLog } from "./allocator-log.js";
 
 /** The chunks of one size in a log, and the storages of a trace with that size. */
 export interface StoragesOfSize {
@@ -33,64 +21,12 @@ export interface StoragesOfSize {
   readonly dtype: string | undefined;
 }
 
-/** The unit to which each allocator rounds up sizes, in bytes. */
-const granularity = { bfc: 256, cuda: 512 } as const;
-
-/**
- * Reads the log of an allocator of TensorFlow or PyTorch.
- *
- * @param text the log
- * @param name the name of the log, for errors
- * @throws RematError `ALLOCATOR_LOG` if the text is not such a log, or contains a size that no allocator can have
- * @example
- * readAllocatorLog(readFileSync("oom.log", "utf8")).askedBytes;
- */
-export function readAllocatorLog(text: string, name = "the log"): AllocatorLog {
-  const log = naming(name, () => readBfcLog(text) ?? readCudaLog(text));
-  if (log !== undefined) return log;
-  const found =
-    text.trim() === ""
-      ? "it is empty"
-      : text.includes("this is not a failure")
-        ? "the log says that this was not a failure: the program continued with less memory"
-        : "it contains no out-of-memory report";
-  throw new RematError(
-    "ALLOCATOR_LOG",
-    `${name}: ${found}. Save the program's whole stderr: remat reads TensorFlow's "ran out of memory", PyTorch's "CUDA out of memory" and torch.cuda.memory_summary().`,
-  );
-}
-
-function naming<T>(name: string, read: () => T): T {
-  try {
-    return read();
-  } catch (cause) {
-    if (!(cause instanceof RematError)) throw cause;
-    throw new RematError(cause.code, `${name}: ${cause.message}`, { cause });
-  }
-}
-
-/** Returns the reason why an allocator could not serve a request. */
-export function judgeAllocatorLog({
-  askedBytes,
-  pooledBytes,
-  availableBytes,
-  largestFreeBytes,
-  othersBytes = 0,
-}: AllocatorLog): AllocatorVerdict {
-  if (askedBytes === undefined || pooledBytes === undefined) return "unknown";
-  const free = pooledBytes + (availableBytes ?? 0);
-  if (free >= askedBytes)
-    // A block of the pool that is large enough would have been used.
-    return largestFreeBytes === undefined || largestFreeBytes < askedBytes ? "fragmented" : "unknown";
-  return othersBytes >= askedBytes - free ? "shared" : "full";
-}
-
 /**
  * Returns the storages that are alive at the peak of a trace and have the sizes of chunks in use, sorted by total bytes
  * in descending order.
  */
 export function storagesOfChunks({ kind, sizes }: AllocatorLog, trace: Trace): readonly StoragesOfSize[] {
-  const unit = granularity[kind];
+  const unit = granularity(kind);
   const { event, device } = heldPeak(trace);
   const held = new HeldMemory();
   held.take(trace, event);
@@ -112,6 +48,11 @@ export function storagesOfChunks({ kind, sizes }: AllocatorLog, trace: Trace): r
       const found = bySize.get(bytes) ?? [];
       return { bytes, chunks: inUse, storages: found.length, ...commonest(trace, found, storages.op, tensors) };
     });
+}
+
+/** Returns the unit to which an allocator rounds up sizes, in bytes. */
+function granularity(kind: AllocatorKind): number {
+  return kind === "bfc" ? 256 : 512;
 }
 
 function commonest(

@@ -1,0 +1,156 @@
+import type { Wording } from "./wording.js";
+
+/** Python, NumPy and the operating system, where the text says that memory ran out. */
+export const hostWordings: readonly Wording[] = [
+  {
+    name: "NumPy",
+    kind: "host",
+    memory: "host",
+    starts: ["Unable to allocate "],
+    followedBy: ["for an array with shape"],
+    fields: ["Unable to allocate {asked:loose}", "with shape {shape:list}", "and data type {dtype:word}"],
+  },
+  {
+    name: "A DataLoader worker",
+    kind: "host",
+    memory: "shared",
+    starts: ["DataLoader worker (pid"],
+    followedBy: ["is killed by signal: Bus error"],
+  },
+  {
+    name: "A DataLoader worker",
+    kind: "host",
+    memory: "shared",
+    starts: ["Unexpected bus error encountered in worker"],
+  },
+  {
+    name: "PyTorch",
+    kind: "host",
+    memory: "shared",
+    starts: [
+      "unable to write to file </torch_",
+      "unable to open shared memory object </torch_",
+      "unable to resize file </torch_",
+      "unable to allocate shared memory",
+    ],
+    followedBy: ["No space left on device", "Success (0)", "Cannot allocate memory"],
+  },
+  {
+    name: "NCCL",
+    kind: "host",
+    memory: "shared",
+    starts: ["Error while creating shared memory segment /dev/shm/"],
+    followedBy: ["No space left on device", "(size"],
+    fields: ["(size {asked:loose})"],
+  },
+  {
+    name: "NCCL",
+    kind: "host",
+    memory: "host",
+    starts: ["Failed to CUDA host alloc "],
+    fields: ["Failed to CUDA host alloc {asked:loose}"],
+  },
+  {
+    name: "A process",
+    kind: "host",
+    memory: "host",
+    starts: ["emory cgroup out of memory: Killed process ", "ut of memory: Killed process "],
+    fields: ["Killed process {pid:id}", "anon-rss:{inUse:loose}"],
+    killedForMemory: true,
+  },
+  {
+    name: "A Slurm job step",
+    kind: "host",
+    memory: "host",
+    starts: ["oom_kill event", "oom-kill event", "Exceeded job memory limit", "have been OOM Killed"],
+    killedForMemory: true,
+  },
+  {
+    name: "A container",
+    kind: "host",
+    memory: "host",
+    starts: ["OOMKilled"],
+    killedForMemory: true,
+  },
+  {
+    name: "A Ray task",
+    kind: "host",
+    memory: "host",
+    starts: ["the node running low on memory", "killed due to memory pressure (OOM)"],
+    fields: ["was running was {inUse:loose} / {limit:loose}"],
+    killedForMemory: true,
+  },
+];
+
+/** Texts that mean a lack of host memory in most cases, but contain no size. */
+export const hostSymptoms: readonly Wording[] = [
+  {
+    name: "A DataLoader worker",
+    kind: "host",
+    memory: "host",
+    starts: ["DataLoader worker (pid"],
+    followedBy: ["is killed by signal: Killed"],
+    fields: ["(pid {pid:id})"],
+    killedForMemory: false,
+  },
+  {
+    name: "A training process",
+    kind: "host",
+    memory: "host",
+    starts: [
+      "exitcode: -9",
+      "exitcode : -9",
+      "exitcode  : -9",
+      "ignal 9 (SIGKILL)",
+      "signal SIGKILL",
+      "<Signals.SIGKILL: 9>",
+      "exit code 137",
+      "exit code: 137",
+      "signal 9: SIGKILL",
+    ],
+    fields: ["(pid: {pid:id})", "received by PID {pid:id}"],
+    killedForMemory: false,
+  },
+  {
+    name: "The program",
+    kind: "host",
+    memory: "host",
+    starts: ["Killed", "Killed: 9"],
+    position: "whole-line",
+    killedForMemory: false,
+  },
+  {
+    name: "The program",
+    kind: "host",
+    memory: "host",
+    // zsh and bash print the command after it.
+    starts: ["zsh: killed ", " Killed      "],
+    killedForMemory: false,
+  },
+  {
+    name: "Python",
+    kind: "host",
+    memory: "host",
+    starts: ["MemoryError"],
+    position: "line-start",
+  },
+  {
+    name: "The program",
+    kind: "host",
+    memory: "host",
+    starts: ["std::bad_alloc"],
+  },
+  {
+    name: "The operating system",
+    kind: "host",
+    memory: "host",
+    starts: [
+      "[Errno 12] Cannot allocate memory",
+      "Cannot allocate memory (os error 12)",
+      "[WinError 1455]",
+      "(os error 1455)",
+      "The paging file is too small for this operation to complete",
+      "[WinError 8]",
+    ],
+  },
+];
