@@ -29,6 +29,15 @@ export type SnapshotEvent = readonly [
   stack: number,
 ];
 
+/** An out-of-memory error: the number of earlier events, the requested bytes, the free bytes of the device, the stream, and the stack or -1. */
+export type SnapshotFailure = readonly [
+  events: number,
+  bytes: number,
+  deviceFreeBytes: number,
+  stream: number,
+  stack: number,
+];
+
 /** The state of the allocator on one GPU at the end, and the history before. */
 export interface SnapshotOfDevice {
   /** The number of the GPU. */
@@ -38,9 +47,13 @@ export interface SnapshotOfDevice {
     readonly bytes: number;
     readonly stream: number;
     readonly blocks: readonly SnapshotBlock[];
+    /** 1 if only a CUDA graph or a `torch.cuda.MemPool` may use the segment. */
+    readonly isPrivate?: number;
   }[];
   /** The events of the history, in order. */
   readonly trace: readonly SnapshotEvent[];
+  /** The out-of-memory errors of the history, in order. Left out if there are none. */
+  readonly failures?: readonly SnapshotFailure[];
 }
 
 /** The content of a file of `remat.export_snapshot`, with the schema `cuda-snapshot/1`. */
@@ -108,6 +121,12 @@ export function asCudaSnapshot(value: unknown): CudaSnapshotFile {
       if (fields.length !== 4 || !fields.slice(0, 3).every(isCount))
         throw damaged(`event ${e}: expected an address, bytes and a stream`);
       checkStack(fields[3], `event ${e}`);
+    });
+    asList(device["failures"] ?? [], "failures").forEach((failure, f) => {
+      const fields = asList(failure, `failure ${f}`);
+      if (fields.length !== 5 || !fields.slice(0, 4).every(isCount))
+        throw damaged(`failure ${f}: expected five numbers`);
+      checkStack(fields[4], `failure ${f}`);
     });
   });
   return value as CudaSnapshotFile;

@@ -9,6 +9,7 @@ export {
   type CudaSnapshotFile,
   type SnapshotBlock,
   type SnapshotEvent,
+  type SnapshotFailure,
   type SnapshotOfDevice,
 } from "./cuda-snapshot-file.js";
 export { pyTorchDevice } from "./pytorch-device.js";
@@ -21,6 +22,7 @@ export {
   readFxGraphs,
 } from "./read-fx-graphs.js";
 export { readPyTorchTrace } from "./read-pytorch-trace.js";
+export { type CudaAllocatorFailure, readSnapshotFailure } from "./read-snapshot-failure.js";
 export {
   checkpointableModules,
   type PyTorchOpPolicy,

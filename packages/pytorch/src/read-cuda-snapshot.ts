@@ -1,5 +1,6 @@
-import { Category, type StorageIndex, type Trace, TraceBuilder } from "@remat/trace";
+import { Category, type MemoryFailure, type StorageIndex, type Trace, TraceBuilder } from "@remat/trace";
 import { asCudaSnapshot, type CudaSnapshotFile, type SnapshotOfDevice } from "./cuda-snapshot-file.js";
+import { deviceOfSnapshot, framesOfStack, isOfProgram, lineOfFrame } from "./snapshot-device.js";
 
 /** The framework of a trace from {@link readCudaSnapshot}. Such a trace has allocations and no ops of a model. */
 export const cudaAllocatorFramework = "cuda-allocator";
@@ -13,8 +14,9 @@ const namedFrames = 3;
  * The trace has an op for each allocation. The op's name contains the lines of the program that requested the memory,
  * innermost first. Its attributes contain the whole stack. Allocations from before the recorded history come first, as
  * far as they are known: blocks that the history frees but does not allocate, and blocks left at the end that it does
- * not allocate. With several GPUs, the one with the most reserved memory is read. The header's `allocator` contains the
- * reserved memory and the settings.
+ * not allocate. With several GPUs, the one that ran out of memory is read, or else the one with the most reserved
+ * memory. The header's `allocator` contains the reserved memory and the settings. If the history has an out-of-memory
+ * error, the trace ends there, and the header's `failure` describes it.
  *
  * @throws RematError `CUDA_SNAPSHOT`
  * @example
@@ -22,8 +24,7 @@ const namedFrames = 3;
  */
 export function readCudaSnapshot(file: unknown): Trace {
   const snapshot = asCudaSnapshot(file);
-  const held = (one: SnapshotOfDevice): number => one.segments.reduce((sum, { bytes }) => sum + bytes, 0);
-  const [device] = snapshot.devices.toSorted((a, b) => held(b) - held(a));
+  const device = deviceOfSnapshot(snapshot);
   const streams = new Set(device.segments.map(({ stream }) => stream));
   const builder = new TraceBuilder({
     framework: cudaAllocatorFramework,
@@ -32,12 +33,15 @@ export function readCudaSnapshot(file: unknown): Trace {
     allocationUnitBytes: 512,
     model: "snapshot",
     allocator: { settings: snapshot.settings, reservedPeakBytes: mostReserved(device) },
+    ...failureOf(snapshot, device),
     notes: [
       ...(device.trace.length === 0
         ? ["no history: torch.cuda.memory._record_memory_history() was not called, so this is a single moment"]
         : []),
       ...(snapshot.devices.length > 1
-        ? [`${snapshot.devices.length} GPUs: the one with the most memory in use is shown`]
+        ? [
+            `${snapshot.devices.length} GPUs: the one ${device.failures === undefined ? "with the most memory in use" : "that ran out of memory"} is shown`,
+          ]
         : []),
       ...(streams.size > 1
         ? [`${streams.size} streams, each with its own segments: reserved memory is predicted as for one stream`]
@@ -46,6 +50,17 @@ export function readCudaSnapshot(file: unknown): Trace {
   });
   new SnapshotReader(builder, snapshot, device).read();
   return builder.build();
+}
+
+/** Describes the last out-of-memory error, for the header. */
+function failureOf(snapshot: CudaSnapshotFile, { failures }: SnapshotOfDevice): { readonly failure?: MemoryFailure } {
+  const last = failures?.at(-1);
+  if (last === undefined) return {};
+  const [, askedBytes, , , stack] = last;
+  const frame = framesOfStack(snapshot, stack).find(([file]) => isOfProgram(file));
+  return {
+    failure: { cause: "kernel", askedBytes, ...(frame && { op: frame[2], line: `${lineOfFrame(frame)}:1` }) },
+  };
 }
 
 /** Returns the peak of the reserved memory, computed backwards from the segments at the end. */
@@ -79,7 +94,8 @@ class SnapshotReader {
       this.live.set(address, storage);
       this.builder.op(this.opOf(stack, storage, bytes));
     }
-    for (const [action, address, bytes, , stack] of this.device.trace) {
+    const { trace, failures } = this.device;
+    for (const [action, address, bytes, , stack] of trace.slice(0, failures?.at(-1)?.[0])) {
       const storage = this.live.get(address);
       if (action === "alloc") {
         // The history has lost the free of the earlier block.
@@ -112,23 +128,16 @@ class SnapshotReader {
   }
 
   private opOf(stack: number, storage: StorageIndex, bytes: number) {
-    const frames = stack < 0 ? [] : this.snapshot.stacks[stack].map((frame) => this.snapshot.frames[frame]);
+    const frames = framesOfStack(this.snapshot, stack);
     const own = frames.filter(([file]) => isOfProgram(file));
     const named = (own.length > 0 ? own : frames).slice(0, namedFrames);
     return {
       name: named.map(([file, line, name]) => `${file.split("/").at(-1)}:${line} ${name}`).join(" < ") || "no stack",
-      ...(own.length > 0 && { line: `${own[0][0]}:${own[0][1]}:1` }),
+      ...(own.length > 0 && { line: `${lineOfFrame(own[0])}:1` }),
       ...(frames.length > 0 && {
         attributes: { stack: frames.map(([file, line, name]) => `${file}:${line} ${name}`) },
       }),
       outputs: [this.builder.tensor({ storage, dtype: "uint8", shape: [bytes] })],
     };
   }
-}
-
-/** Returns whether a file belongs to the program instead of a library or C++ code. */
-function isOfProgram(file: string): boolean {
-  return (
-    /\.py$|^<(?!built-in|frozen|string)/.test(file) && !/\/(site-packages|dist-packages|lib\/python[\d.]+)\//.test(file)
-  );
 }

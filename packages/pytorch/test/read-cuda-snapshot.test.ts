@@ -1,6 +1,6 @@
 import { EventKind } from "@remat/trace";
 import { describe, expect, it } from "vitest";
-import { readCudaSnapshot } from "../src/index.js";
+import { readCudaSnapshot, readSnapshotFailure } from "../src/index.js";
 import { madeUpSnapshot } from "./cuda-snapshots.js";
 
 describe("readCudaSnapshot", () => {
@@ -39,6 +39,64 @@ describe("readCudaSnapshot", () => {
     });
   });
 
+  it("ends at the last out-of-memory error, and describes it", () => {
+    const [other, failed] = madeUpSnapshot().devices;
+    const file = madeUpSnapshot({
+      devices: [
+        { ...other!, segments: [{ bytes: 90 * 2 ** 20, stream: 0, blocks: [] }] },
+        {
+          ...failed!,
+          failures: [
+            [1, 7, 3, 0, -1],
+            [7, 64 * 2 ** 20, 12, 0, 0],
+          ],
+        },
+      ],
+    });
+    const trace = readCudaSnapshot(file);
+    expect(trace.header).toMatchObject({
+      device: "cuda:1",
+      failure: { cause: "kernel", askedBytes: 64 * 2 ** 20, op: "forward", line: "/home/a/model.py:12:1" },
+      notes: ["2 GPUs: the one that ran out of memory is shown"],
+    });
+    // The allocation after the error is left out.
+    expect(trace.ops.count).toBe(readCudaSnapshot(madeUpSnapshot()).ops.count - 1);
+    expect(readSnapshotFailure(file)).toMatchObject({
+      truncated: true,
+      askedBytes: 64 * 2 ** 20,
+      pooledBytes: undefined,
+    });
+    expect(readSnapshotFailure(madeUpSnapshot())).toBeUndefined();
+  });
+
+  it("has the blocks that the failed request could use", () => {
+    const MiB = 2 ** 20;
+    const [, { trace }] = madeUpSnapshot().devices;
+    const block = (mib: number, isActive: number) => [0, mib * MiB, mib * MiB, isActive, -1] as const;
+    const segments = [
+      { bytes: 20 * MiB, stream: 0, blocks: [block(4, 1), block(6, 0), block(4, 1), block(6, 0)] },
+      { bytes: 30 * MiB, stream: 7, blocks: [block(10, 1), block(20, 0)] },
+      { bytes: 40 * MiB, stream: 0, isPrivate: 1, blocks: [block(40, 0)] },
+    ];
+    const failures = [[trace.length, 9 * MiB, 3, 0, 2]] as const;
+    expect(readSnapshotFailure(madeUpSnapshot({ devices: [{ device: 3, segments, trace, failures }] }))).toEqual({
+      device: 3,
+      askedBytes: 9 * MiB,
+      op: undefined,
+      line: undefined,
+      availableBytes: 3,
+      truncated: false,
+      inUseBytes: 18 * MiB,
+      pooledBytes: 12 * MiB,
+      largestFreeBytes: 6 * MiB,
+      unusableBytes: 60 * MiB,
+      sizes: [
+        { bytes: 6 * MiB, inUse: 0, free: 2 },
+        { bytes: 4 * MiB, inUse: 2, free: 0 },
+      ],
+    });
+  });
+
   it("says of a snapshot without a history that it is a moment", () => {
     const { devices } = madeUpSnapshot();
     const trace = readCudaSnapshot(madeUpSnapshot({ devices: devices.map((device) => ({ ...device, trace: [] })) }));
@@ -55,6 +113,8 @@ describe("readCudaSnapshot", () => {
     ["an unknown action", withDevice({ trace: [["explode", 0, 0, 0, -1]] }), "event 0: unknown action"],
     ["a stack that is not there", withDevice({ trace: [["alloc", 0, 1, 0, 7]] }), "event 0: expected one of 3 stacks"],
     ["bytes below 0", withDevice({ trace: [["alloc", 0, -1, 0, 0]] }), "event 0: expected an address"],
+    ["half a failure", withDevice({ failures: [[1, 2]] }), "failure 0: expected five numbers"],
+    ["a failure without its stack", withDevice({ failures: [[1, 2, 3, 0, 9]] }), "failure 0: expected one of 3 stacks"],
     ["half a block", withDevice({ segments: [{ bytes: 1, stream: 0, blocks: [[1, 2]] }] }), "five numbers"],
     ["a frame that is not there", { ...madeUpSnapshot(), stacks: [[9]] }, "stack 0: expected one of 4 frames"],
     ["a frame without a line", { ...madeUpSnapshot(), frames: [["a.py", "x", "f"]] }, "frame 0"],

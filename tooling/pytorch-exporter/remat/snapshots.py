@@ -10,8 +10,8 @@ from .files import write_file
 from .plain_pickle import PickleRefused, load_plain, read_regular_file
 
 SCHEMA = "cuda-snapshot/1"
-# The effect of an event in the allocator's history, by its name in PyTorch. Others (an error, a snapshot, a user mark)
-# change nothing.
+# The effect of an event in the allocator's history, by its name in PyTorch. Others (a snapshot, a user mark) change
+# nothing. An out-of-memory error is exported as a failure.
 _ACTIONS = {"alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap"}
 
 
@@ -26,6 +26,8 @@ def export_snapshot(path, output):
     >>> train_step()
     >>> torch.cuda.memory._dump_snapshot("snapshot.pickle")
     >>> remat.export_snapshot("snapshot.pickle", "snapshot.json.gz")
+
+    The output of `torch.cuda.memory_snapshot()`, pickled, also works. It has no history and no settings.
 
     You need not trust the pickle, because no code in it is run. Raises `SnapshotRefused` for a file that is not a
     snapshot.
@@ -65,6 +67,9 @@ class _Content:
         self.name = name
         self.left = size
         self.stack_of_frames = {}
+        # torch.cuda.memory_snapshot() returns the segments alone.
+        if isinstance(snapshot, list) and snapshot:
+            snapshot = {"segments": snapshot}
         if not isinstance(snapshot, dict) or not isinstance(snapshot.get("segments"), list):
             found = "a dict without that list" if isinstance(snapshot, dict) else type(snapshot).__name__
             raise self._refused(f"a dict with a list 'segments', found {found}")
@@ -85,14 +90,7 @@ class _Content:
         settings = snapshot.get("allocator_settings") or {}
         if not isinstance(settings, dict):
             raise self._refused(f"a dict 'allocator_settings', found {_excerpt(settings)}")
-        told = [
-            {
-                "device": device,
-                "segments": segments,
-                "trace": [self._event(event) for event in self._visit(traces[device] if device < len(traces) else []) if self._of(event, "action", str) in _ACTIONS],
-            }
-            for device, segments in sorted(devices.items())
-        ]
+        told = [self._device(device, segments, traces[device] if device < len(traces) else []) for device, segments in sorted(devices.items())]
         return {
             "schema": SCHEMA,
             "settings": self._of(settings, "PYTORCH_CUDA_ALLOC_CONF", str, "") or self._of(settings, "PYTORCH_ALLOC_CONF", str, ""),
@@ -100,6 +98,16 @@ class _Content:
             "stacks": [list(stack) for stack in self.stacks],
             "frames": [list(frame) for frame in self.frames],
         }
+
+    def _device(self, device, segments, history):
+        trace, failures = [], []
+        for event in self._visit(history):
+            action = self._of(event, "action", str)
+            if action in _ACTIONS:
+                trace.append(self._event(event))
+            elif action == "oom":
+                failures.append([len(trace), self._of(event, "size", int), self._of(event, "device_free", int, 0), self._of(event, "stream", int, 0), self._stack(event)])
+        return {"device": device, "segments": segments, "trace": trace, **({"failures": failures} if failures else {})}
 
     def _segment(self, segment):
         blocks = self._of(segment, "blocks", list)
@@ -112,7 +120,14 @@ class _Content:
             is_active = self._of(block, "state", str, "").startswith("active")
             told.append([at, size, self._of(block, "requested_size", int, size), int(is_active), self._stack(block)])
             address = at + size
-        return {"bytes": self._of(segment, "total_size", int), "stream": self._of(segment, "stream", int, 0), "blocks": told}
+        # The memory of a CUDA graph or a torch.cuda.MemPool is in a private pool, which has another id than (0, 0).
+        pool = self._list(segment, "segment_pool_id")
+        return {
+            "bytes": self._of(segment, "total_size", int),
+            "stream": self._of(segment, "stream", int, 0),
+            "blocks": told,
+            **({"isPrivate": 1} if any(self._visit(pool)) else {}),
+        }
 
     def _event(self, event):
         return [event["action"], self._of(event, "addr", int), self._of(event, "size", int), self._of(event, "stream", int, 0), self._stack(event)]

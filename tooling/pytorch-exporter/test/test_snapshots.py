@@ -95,6 +95,27 @@ class Snapshots(unittest.TestCase):
         _, _, _, _, stack = next(event for event in device["trace"] if event[0] == "alloc")
         self.assertEqual([told["frames"][frame] for frame in told["stacks"][stack]], [["/home/a/model.py", 0, "forward"]])
 
+    def test_a_failure_and_private_pools_are_told(self):
+        snapshot = grown(0).snapshot()
+        snapshot["segments"][0]["segment_pool_id"] = (0, 1)
+        [*_, oom] = snapshot["device_traces"][0]
+        oom.update(size=64 * MIB, device_free=3 * MIB, frames=snapshot["segments"][0]["frames"])
+        del oom["addr"]
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in (("snapshot", snapshot), ("segments", snapshot["segments"])):
+                with open(f"{folder}/{name}.pickle", "wb") as file:
+                    pickle.dump(content, file)
+                remat.export_snapshot(f"{folder}/{name}.pickle", f"{folder}/{name}.json")
+            [device] = json.loads(Path(f"{folder}/snapshot.json").read_text())["devices"]
+            [alone] = json.loads(Path(f"{folder}/segments.json").read_text())["devices"]
+        [[events, size, free, stream, stack]] = device["failures"]
+        self.assertEqual((events, size, free, stream), (len(device["trace"]), 64 * MIB, 3 * MIB, 0))
+        self.assertGreaterEqual(stack, 0)
+        self.assertEqual([segment.get("isPrivate", 0) for segment in device["segments"][:2]], [1, 0])
+        self.assertEqual(alone["trace"], [])
+        self.assertEqual([segment["bytes"] for segment in alone["segments"]], [segment["bytes"] for segment in device["segments"]])
+        self.assertNotIn("failures", alone)
+
     def test_a_pickle_that_would_run_something_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             for number, content in enumerate(({"segments": [Touch(f"{folder}/touched")]}, Touch(f"{folder}/touched"), {"segments": [os.getcwd]})):

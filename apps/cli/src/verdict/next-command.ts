@@ -73,6 +73,8 @@ export function nextCommand(
       return ofProgram("exec", given, "--budget", formatExactBytes(step.budgetBytes));
     case "smaller-batch":
       return undefined;
+    case "explain":
+      return shell.join([shell.words(["remat", "explain"]), shell.path(typedTarget(given.target))]);
     case "explore":
       return typed("plan", given, "--max-overhead", "5%");
   }
@@ -80,7 +82,7 @@ export function nextCommand(
 
 /** Returns whether the way or next step is for a step, not for a program that failed. */
 function isOfStep({ kind }: WayToFit | NextStep | FailureRemedy): boolean {
-  return kind !== "leaks" && kind !== "budget" && kind !== "smaller-batch";
+  return kind !== "leaks" && kind !== "budget" && kind !== "smaller-batch" && kind !== "explain";
 }
 
 /**

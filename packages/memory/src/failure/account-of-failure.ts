@@ -51,7 +51,9 @@ export type FailureRemedy =
   /** Free tensors that are no longer read, and recompute others. */
   | { readonly kind: "budget"; readonly budgetBytes: number }
   /** Use a fraction of the batch, in proportion to the step's own memory. */
-  | { readonly kind: "smaller-batch"; readonly share: number };
+  | { readonly kind: "smaller-batch"; readonly share: number }
+  /** A snapshot of an allocator: see which memory was free, and in which pieces. */
+  | { readonly kind: "explain" };
 
 /** Growth is the cause of a failure if it is at least this fraction of the memory in use. */
 const leakShare = 0.1;
@@ -98,11 +100,13 @@ export function accountOfFailure(trace: Trace): FailureAccount | undefined {
   const leastBytes = restingBytes + Math.max(askedBytes, mostOfAnOp(trace, storages.bytes));
   const isLeak = bytesPerStep * stepsBefore >= leakShare * Math.max(1, heldBytes);
   const account = { failure, heldBytes, restingBytes, roomBytes, leastBytes, isLeak };
+  // The ops of a snapshot are allocations, not those of a step.
+  const isSnapshot = trace.header.framework === "cuda-allocator";
   return {
     ...account,
     bytesByCategory: rows.byCategory(index),
     lines: [...lines.values()].sort((a, b) => b.bytes - a.bytes),
-    remedy: remedyOf(account),
+    remedy: isSnapshot ? { kind: "explain" } : remedyOf(account),
   };
 }
 

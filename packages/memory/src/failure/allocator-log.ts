@@ -126,6 +126,8 @@ export interface AllocatorLog {
   readonly askedBytes: number | undefined;
   /** The op of the failed request. */
   readonly op: string | undefined;
+  /** The line of the program that requested the memory, as `file:line`. */
+  readonly line?: string | undefined;
   /** The shape of the failed request. */
   readonly shape: readonly number[] | undefined;
   /** The dtype of the failed request. */
@@ -142,6 +144,8 @@ export interface AllocatorLog {
   readonly pooledErrorBytes?: number | undefined;
   /** Memory that the allocator could still take from the device. */
   readonly availableBytes: number | undefined;
+  /** Free memory that this request could not use: of other streams, CUDA graphs or private pools. */
+  readonly unusableBytes?: number | undefined;
   /** The largest free block in the allocator's pool. */
   readonly largestFreeBytes: number | undefined;
   /** Memory of the device that this process uses, if the text says it. */

@@ -67,7 +67,7 @@ function reportFacts({ log, verdict }: AllocatorReport, size: SizeFormat, advise
 }
 
 function describeAsked(log: AllocatorLog, verdict: AllocatorVerdict, size: SizeFormat): string {
-  const { reporter, askedBytes, op, shape, dtype, killedForMemory } = log;
+  const { reporter, askedBytes, op, line, shape, dtype, killedForMemory } = log;
   // The text may not number the device.
   const name = /^[GN]PU$/.test(log.name) ? `The ${log.name}` : log.name;
   const subject = reporter === undefined ? name : `${name} (${reporter})`;
@@ -76,7 +76,7 @@ function describeAsked(log: AllocatorLog, verdict: AllocatorVerdict, size: SizeF
       ? `${subject} was killed because memory ran out.`
       : `${subject} was killed (SIGKILL), most likely because memory ran out.`;
   const tensor = shape === undefined ? "" : ` (${[dtype, `[${shape.join(", ")}]`].filter(Boolean).join(" ")})`;
-  const user = op === undefined ? "" : ` for ${op}`;
+  const user = `${op === undefined ? "" : ` for ${op}`}${line === undefined ? "" : ` at ${line}`}`;
   if (askedBytes === undefined && verdict === "absurd")
     return `${subject} could not allocate a tensor of an impossible size${tensor}.`;
   return askedBytes === undefined
@@ -91,6 +91,7 @@ function describeHeld(log: AllocatorLog, size: SizeFormat): string | undefined {
     [log.inUseBytes, "in use"],
     [log.pooledBytes, "free in its pool"],
     [log.availableBytes, "free elsewhere"],
+    [log.unusableBytes || undefined, "free for other streams or private pools only"],
     [log.contextBytes || undefined, "used by the process outside its tensors"],
     [log.othersBytes || undefined, log.ownBytes === undefined ? "or more used by others" : "used by others"],
   ];

@@ -56,7 +56,7 @@ export function judgeFailure(
     describeEnd(account, size),
     `${size(heldBytes)} ${told.length === 0 ? "was in use." : `was in use: ${told.join(", ")}.`}`,
     ...account.lines.slice(0, linesTold).map((line) => describeLine(line, size)),
-    describeGrowth(account, size),
+    ...(remedy?.kind === "explain" ? [] : [describeGrowth(account, size)]),
     ...(remedy === undefined
       ? [`${describeLeast(account, size)}.`]
       : [`${describeRemedy(remedy, account, size)}${command === undefined ? "." : ":"}`]),
@@ -120,6 +120,8 @@ function describeRemedy(remedy: FailureRemedy, { leastBytes }: FailureAccount, s
       return "To find the lines that leak";
     case "budget":
       return `${size(remedy.budgetBytes)} was available up to here, and with recomputation these ops need as little as ${size(leastBytes)}`;
+    case "explain":
+      return "To see which memory was free, and in which pieces";
     case "smaller-batch":
       return `By proportion, about ${formatWholePercent(remedy.share)} of the batch would have fit`;
   }
