@@ -18,7 +18,7 @@ const programs: Readonly<Record<string, () => unknown>> = {
   "kernels with several outputs": () => tf.stack(tf.unstack(matrix(), 0).reverse()),
   "kernels with lists of inputs": () => tf.concat([matrix(), tf.addN([matrix(), matrix()])]),
   "composed kernels": () =>
-    tf.fused.conv2d({ x: tf.ones([1, 4, 4, 2]), filter: tf.ones([3, 3, 2, 5]), strides: 1, pad: "same" }),
+    tf.fused.conv2d({ x: tf.ones<tf.Rank.R4>([1, 4, 4, 2]), filter: tf.ones<tf.Rank.R4>([3, 3, 2, 5]), strides: 1, pad: "same" }),
   "complex numbers": () => tf.real(tf.ifft(tf.fft(tf.complex(tf.ones([2, 8]), tf.zeros([2, 8]))))),
   "a gradient": () =>
     tf.grad((x) => tf.layers.activation({ activation: "gelu" }).apply(tf.mul(x, x)) as tf.Tensor)(matrix()),
