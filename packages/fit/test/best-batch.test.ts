@@ -1,4 +1,5 @@
 import { deviceSpec } from "@remat/runtime-estimator";
+import { RematError } from "@remat/trace";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type FitAnswer, type FitStep, type FitUnit, fitUnitBatch, type StepsToFit } from "../src/index.js";
 import type { PlanBound } from "../src/ways/fit-way.js";
@@ -82,6 +83,7 @@ describe("a step in one pass, beside steps in several", () => {
     ["memory", { 2: { peakBytes: 8 }, 8: { peakBytes: 7 } }, 8],
     ["batch", { 4: { stepMs: 1 } }, 8],
     ["batch", { 8: { peakBytes: 11 } }, 4],
+    ["throughput", { 4: { peakBytes: 11 }, 8: { peakBytes: 11 } }, 2],
   ] as const)("is the answer to %s of %j: %s", async (objective, table, batch) => {
     script("stock");
     const row = rowOf(await fitUnitBatch(unitOf({ ...asked, objective }), stepsOf(table)));
@@ -100,12 +102,14 @@ describe("a step in one pass, beside steps in several", () => {
 describe("the range of batches", () => {
   it.each([
     [[2, 4, 8], 8, true],
+    [[4, 8], 8, true],
     [[2, 4, 16], 4, undefined],
     [[8], 8, undefined],
   ])("%j ends at %s, so larger ones may fit: %s", async (batches, batch, endsRange) => {
     script("stock");
     const row = rowOf(await fitUnitBatch(unitOf({ batches }), stepsOf()));
     expect([row.batch, row.endsRange]).toEqual([batch, endsRange]);
+    expect(row.memoryBytes).toBe(10);
   });
 
   it.each([
@@ -114,6 +118,42 @@ describe("the range of batches", () => {
   ])("%j is named if it makes up no step", async (batches, reason) => {
     expect(await fitUnitBatch(unitOf({ batches, globalBatch: 16 }), stepsOf())).toMatchObject({ reason });
   });
+});
+
+describe("TensorFlow.js, which updates weights after each pass,", () => {
+  it("takes a step in one pass, though two would be faster", async () => {
+    script("stock");
+    const steps = stepsOf({ 4: { stepMs: 1 } }, { framework: "tfjs" });
+    expect(rowOf(await fitUnitBatch(unitOf({ globalBatch: 8 }), steps))).toMatchObject({ batch: 8, microBatches: 1 });
+    const reason = "on one device makes up 8 samples in one pass, and TensorFlow.js updates weights after every pass";
+    expect(await fitUnitBatch(unitOf({ globalBatch: 8, batches: [2, 4] }), steps)).toMatchObject({
+      ...{ kind: "refused", reason: expect.stringContaining(reason) },
+    });
+  });
+});
+
+describe("an error of a step", () => {
+  const failing = (error: Error) => {
+    vi.spyOn(fitWay("stock"), "stepWith").mockRejectedValue(error);
+    return fitUnitBatch(unitOf(), stepsOf());
+  };
+
+  it.each(["SHARDING_PLAN", "TRACE_NO_BACKWARD"] as const)(
+    "that says that it is impossible is an answer: %s",
+    async (code) => {
+      expect(await failing(new RematError(code, "no such step"))).toMatchObject({
+        kind: "refused",
+        reason: "no such step",
+      });
+    },
+  );
+
+  it.each([new RematError("DEVICE_FILE", "damaged"), new Error("TRACE_NO_BACKWARD")])(
+    "of another kind is thrown: %s",
+    async (error) => {
+      await expect(failing(error)).rejects.toBe(error);
+    },
+  );
 });
 
 describe("memory of kernels beside tensors", () => {
@@ -135,6 +175,15 @@ describe("a batch that does not fit", () => {
       smallest: { batch: 2, isProven: true, binds: "time", bindsBytes: 0 },
     });
     expect(rowOf(await fitUnitBatch(unitOf(), stepsOf({ 2: { overhead: 0.5 } }))).batch).toBe(8);
+  });
+
+  it("names the category that takes most", async () => {
+    script("stock");
+    const bytesByCategory = { input: 1, activation: 7, gradient: 6 };
+    const steps = stepsOf({ 1: { peakBytes: 14, bytesByCategory } });
+    expect(await fitUnitBatch(unitOf({ batches: [1] }), steps)).toMatchObject({
+      ...{ kind: "not-fitting", smallest: { batch: 1, binds: "activation", bindsBytes: 7 } },
+    });
   });
 
   it("leaves open those between the largest with a plan and the smallest proven to have none", async () => {
