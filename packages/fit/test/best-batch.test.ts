@@ -7,7 +7,7 @@ import { fitWay } from "../src/ways/fit-ways.js";
 
 afterEach(() => vi.restoreAllMocks());
 
-/** What a step takes by its batch. A step of n samples takes n bytes and n ms if nothing else is said. */
+/** Steps by their batch. A step of n samples takes n bytes and n ms by default. */
 type Table = Readonly<Record<number, Partial<FitStep>>>;
 interface Scripted extends StepsToFit {
   readonly table: Table;

@@ -81,7 +81,7 @@ describe("weights", () => {
       [1, 0],
       [4.5, 5.5],
     ]);
-    // As another dtype, too. What they are converted from is disposed of.
+    // Converting to another dtype disposes of the tensor that was read.
     const ints = arrays[0].read("int32") as Tensor;
     expect([ints.dtype, ...ints.dataSync()]).toEqual(["int32", 1, -2, 3]);
     for (const tensor of [...tensors, ints]) tensor.dispose();

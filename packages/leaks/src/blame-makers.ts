@@ -26,7 +26,7 @@ interface MakerOfKind {
 /** A growing line explains the growth of a kind if it made at least this share of it. */
 const explainingShare = 1 / 4;
 
-/** Tells whether a group of tensors grows. Groups are identified by their row. */
+/** The growth of groups of tensors. A group is identified by its row. */
 export type GroupGrowth = Pick<GrowthAccumulator, "growthOf" | "growthPer">;
 
 /**
@@ -171,7 +171,7 @@ function rateOf({ period, countPerPeriod, bytesPerPeriod }: Rate, share: number)
   return { period, countPerPeriod: share * countPerPeriod, bytesPerPeriod: share * bytesPerPeriod };
 }
 
-/** Reports the tensors of a kind of which no stack and no estimate tells the line. */
+/** Reports the tensors of a kind that no line is known or estimated to have allocated. */
 function restOf(all: LeakMaker, makers: readonly MakerOfKind[]): readonly LeakMaker[] {
   const rest = all.count - makers.reduce((sum, { alive }) => sum + alive, 0);
   return withCount({ ...all, verdict: "steady", countPerPeriod: 0, bytesPerPeriod: 0 }, rest);

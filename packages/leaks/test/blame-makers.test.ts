@@ -9,7 +9,7 @@ interface Tensors {
   /** Undefined: their stacks were not taken. */
   readonly line?: string;
   readonly alive: number;
-  /** What the last census found. */
+  /** Found by the last census. */
   readonly lost?: number;
   readonly held?: number;
   readonly weight?: number;
@@ -74,7 +74,7 @@ function blame(tensors: readonly Tensors[], growing: Growing = {}, { possible = 
 
 const rate = (countPerPeriod: number): Partial<MakerGrowth> => ({ countPerPeriod, bytesPerPeriod: 4 * countPerPeriod });
 
-/** What tests compare of an entry. */
+/** The fields of an entry that tests compare. */
 const brief = ({ line, lines, count, verdict, countPerPeriod, bytesPerPeriod }: LeakMaker) => ({
   ...(line !== undefined && { line }),
   ...(lines !== undefined && { lines: lines.map((each) => each.line) }),

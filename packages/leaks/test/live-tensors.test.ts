@@ -364,7 +364,7 @@ describe("which tensors are alive", () => {
         shapes: new Set([`float32 [${shape}]`]),
       });
     }
-    // Of this op, and in the same place: not in a tidy, nor as a variable.
+    // Only for this op in the same place, so neither in a tidy nor as a variable.
     expect(others()).toEqual(["many shapes", "sheltered", "variable"]);
   });
 

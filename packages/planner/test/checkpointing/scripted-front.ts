@@ -30,11 +30,11 @@ export interface Scripted {
   readonly effort?: SearchEffort;
   readonly workers?: number;
   readonly options?: FrontOptions;
-  /** What the searches find, one after the other. Further ones find the plain order. */
+  /** Results of the searches, one after the other. Further searches find the plain order. */
   readonly found?: Found[];
 }
 
-/** A front whose searches are written down and find what the test says. */
+/** Returns a front whose searches are recorded and have the given results. */
 export async function scripted({
   of = graph,
   effort = { iterations: 1000 },
@@ -65,7 +65,7 @@ export async function scripted({
   return { front, batches, budgets: () => batches.map((tasks) => tasks.map(({ budgetBytes }) => budgetBytes)) };
 }
 
-/** Stands still but for what is added. */
+/** Stops the clock. Tests advance it. */
 export function stopClock(): { ms: number } {
   const clock = { ms: 1000 };
   vi.spyOn(performance, "now").mockImplementation(() => clock.ms);
