@@ -76,10 +76,11 @@ class TraceGraphBuilder {
   private readonly selected: Uint8Array;
   private readonly origins: StorageOrigins;
   private readonly isResult: (storage: StorageKey) => boolean;
-  private readonly kinds: number[] = [];
-  private readonly held: number[] = [];
-  private readonly ops: number[] = [];
-  private readonly sources: number[] = [];
+  private nodeCount = 0;
+  private readonly kinds: Uint8Array;
+  private readonly held: Uint8Array;
+  private readonly ops: Int32Array;
+  private readonly sources: Int32Array;
   private readonly inputs = new RowsWriter();
   private readonly outputs = new RowsWriter();
   private readonly reads = new RowsWriter();
@@ -93,6 +94,12 @@ class TraceGraphBuilder {
 
   constructor(trace: Trace, selected: Uint8Array, origins: StorageOrigins, isResult: (storage: StorageKey) => boolean) {
     const storageCount = trace.storages.count;
+    // Each storage and each op has at most one node, and the output is one more.
+    const mostNodes = storageCount + trace.ops.count + 1;
+    this.kinds = new Uint8Array(mostNodes);
+    this.held = new Uint8Array(mostNodes);
+    this.ops = new Int32Array(mostNodes);
+    this.sources = new Int32Array(mostNodes);
     this.trace = trace;
     this.selected = selected;
     this.origins = origins;
@@ -101,11 +108,11 @@ class TraceGraphBuilder {
     this.nodeOfTensor = new Int32Array(trace.tensors.count).fill(-1);
     this.readBy = new Int32Array(storageCount).fill(-1);
     this.madeBy = new Int32Array(storageCount).fill(-1);
-    this.inputOf = new Int32Array(storageCount + trace.ops.count + 1).fill(-1);
+    this.inputOf = new Int32Array(mostNodes).fill(-1);
   }
 
-  private readonly addReadByNext = (storage: StorageIndex): void => this.addRead(storage, this.kinds.length);
-  private readonly addMadeByNext = (storage: StorageIndex): void => this.addMade(storage, this.kinds.length);
+  private readonly addReadByNext = (storage: StorageIndex): void => this.addRead(storage, this.nodeCount);
+  private readonly addMadeByNext = (storage: StorageIndex): void => this.addMade(storage, this.nodeCount);
 
   /**
    * Adds placeholders for the storages that exist before the selected ops: storages of the caller, and storages that
@@ -131,13 +138,14 @@ class TraceGraphBuilder {
   }
 
   addSources(op: OpIndex): void {
-    for (const storage of row(this.origins.sources, op))
-      if (this.nodeOfStorage[storage] < 0) this.addSource(storage, NodeKind.compute, 0);
+    const { start, values } = this.origins.sources;
+    for (let i = start[op]; i < start[op + 1]; i++)
+      if (this.nodeOfStorage[values[i]] < 0) this.addSource(values[i], NodeKind.compute, 0);
   }
 
   addOp(op: OpIndex): void {
     const { trace } = this;
-    const node = this.kinds.length;
+    const node = this.nodeCount;
     const { inputs, outputs } = trace.ops;
     for (let i = inputs.start[op]; i < inputs.start[op + 1]; i++) {
       const tensor = inputs.values[i];
@@ -148,7 +156,8 @@ class TraceGraphBuilder {
     forEachStorage(trace, inputs, op, this.addReadByNext);
     for (let i = outputs.start[op]; i < outputs.start[op + 1]; i++) this.nodeOfTensor[outputs.values[i]] = node;
     forEachStorage(trace, outputs, op, this.addMadeByNext);
-    for (const storage of row(this.origins.workspaces, op)) this.addMade(storage, node);
+    const { start, values } = this.origins.workspaces;
+    for (let i = start[op]; i < start[op + 1]; i++) this.addMade(values[i], node);
     this.endNode(NodeKind.compute, 0, op, -1);
   }
 
@@ -158,7 +167,7 @@ class TraceGraphBuilder {
    */
   addOutput(lastOp: number): void {
     const { trace, nodeOfStorage } = this;
-    const node = this.kinds.length;
+    const node = this.nodeCount;
     const readLater = new Uint8Array(trace.storages.count);
     for (let op = lastOp + 1; op < trace.ops.count; op++)
       forEachStorage(trace, trace.ops.inputs, op, (storage) => (readLater[storage] = 1));
@@ -172,21 +181,20 @@ class TraceGraphBuilder {
   }
 
   graph(): TraceGraph {
-    const { trace, origins } = this;
-    const { count, device } = trace.storages;
-    const deviceNames = [...new Set(device.subarray(0, count))];
-    const ops = Int32Array.from(this.ops);
-    const sources = Int32Array.from(this.sources);
+    const { trace, origins, nodeCount } = this;
+    const { names, device } = devicesOf(trace);
+    const ops = this.ops.slice(0, nodeCount);
+    const sources = this.sources.slice(0, nodeCount);
     return {
-      nodeCount: ops.length,
-      kinds: Uint8Array.from(this.kinds),
+      nodeCount,
+      kinds: this.kinds.slice(0, nodeCount),
       inputs: this.inputs.rows(),
       outputs: this.outputs.rows(),
       reads: this.reads.rows(),
-      storages: { count, bytes: origins.bytes, device: device.map((name) => deviceNames.indexOf(name)) },
-      devices: deviceNames.map((name) => trace.strings[name]),
+      storages: { count: device.length, bytes: origins.bytes, device },
+      devices: names,
       device: trace.header.device,
-      held: Uint8Array.from(this.held),
+      held: this.held.slice(0, nodeCount),
       ops,
       sources,
       nodeName: (node) =>
@@ -199,17 +207,18 @@ class TraceGraphBuilder {
   }
 
   private addSource(storage: StorageIndex, kind: number, held: number): void {
-    const node = this.kinds.length;
+    const node = this.nodeCount;
     if (kind === NodeKind.compute) this.addMade(storage, node);
     else this.addOutputStorage(storage, node);
     this.endNode(kind, held, -1, storage);
   }
 
   private endNode(kind: number, held: number, op: OpIndex, source: number): void {
-    this.kinds.push(kind);
-    this.held.push(held);
-    this.ops.push(op);
-    this.sources.push(source);
+    const node = this.nodeCount++;
+    this.kinds[node] = kind;
+    this.held[node] = held;
+    this.ops[node] = op;
+    this.sources[node] = source;
     this.inputs.endRow();
     this.outputs.endRow();
     this.reads.endRow();
@@ -239,4 +248,18 @@ class TraceGraphBuilder {
     if (this.nodeOfStorage[storage] < 0) this.nodeOfStorage[storage] = node;
     this.outputs.push(storage);
   }
+}
+
+/** Returns the names of the devices, and for each storage the number of its device among these. */
+function devicesOf(trace: Trace): { readonly names: readonly string[]; readonly device: Int32Array } {
+  const { count, device } = trace.storages;
+  const names: string[] = [];
+  const numbers = new Int32Array(trace.strings.length).fill(-1);
+  const numbered = new Int32Array(count);
+  for (let storage = 0; storage < count; storage++) {
+    const string = device[storage];
+    if (numbers[string] < 0) numbers[string] = names.push(trace.strings[string]) - 1;
+    numbered[storage] = numbers[string];
+  }
+  return { names, device: numbered };
 }

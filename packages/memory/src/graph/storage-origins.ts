@@ -33,14 +33,16 @@ export interface StorageOrigins {
  */
 export function originsOfStorages(trace: Trace, isSource?: (storage: StorageIndex) => boolean): StorageOrigins {
   const { storages, events } = trace;
-  const bytes = Float64Array.from(storages.bytes.subarray(0, storages.count));
+  const bytes = storages.bytes.slice(0, storages.count);
   const freed = new Uint8Array(storages.count);
   const read = new Uint8Array(storages.count);
   const birthOp = new Int32Array(storages.count).fill(trace.ops.count);
   const madeBy = new Int32Array(storages.count).fill(-1);
   const sources = new RowsWriter();
   const workspaces = new RowsWriter();
+  // Storages that were allocated since the last op. The array is not emptied, because it would have to grow again.
   const pending: number[] = [];
+  let pendingCount = 0;
   let op = -1;
   const onMade = (storage: StorageIndex) => {
     madeBy[storage] = op;
@@ -54,7 +56,7 @@ export function originsOfStorages(trace: Trace, isSource?: (storage: StorageInde
     const subject = events.subject[e];
     switch (events.kind[e]) {
       case EventKind.allocate:
-        pending.push(subject);
+        pending[pendingCount++] = subject;
         break;
       case EventKind.free:
         freed[subject] = 1;
@@ -66,19 +68,20 @@ export function originsOfStorages(trace: Trace, isSource?: (storage: StorageInde
         op = subject;
         forEachStorage(trace, trace.ops.outputs, op, onMade);
         forEachStorage(trace, trace.ops.inputs, op, onRead);
-        for (const storage of pending) {
+        for (let i = 0; i < pendingCount; i++) {
+          const storage = pending[i];
           birthOp[storage] = op;
           // It is already freed and not an output, so it existed only inside the op.
           if (madeBy[storage] !== op || isSource?.(storage) === true)
             (freed[storage] === 1 ? workspaces : sources).push(storage);
         }
-        pending.length = 0;
+        pendingCount = 0;
         sources.endRow();
         workspaces.endRow();
         break;
     }
   }
-  for (const storage of pending) sources.push(storage);
+  for (let i = 0; i < pendingCount; i++) sources.push(pending[i]);
   sources.endRow();
   const units = unitBytesByName(trace);
   for (let s = 0; s < storages.count; s++) bytes[s] = roundUpBytes(bytes[s], units[storages.device[s]]);
