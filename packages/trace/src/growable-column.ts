@@ -1,5 +1,8 @@
 import type { Rows } from "./trace.js";
 
+/** The constructor at the time when this module is loaded. Fake mode replaces the global one by a slower one. */
+const Ints = Int32Array;
+
 type TypedArray = Float64Array | Int32Array | Uint16Array | Uint8Array;
 type Constructor<T> = new (length: number) => T;
 
@@ -34,7 +37,7 @@ export class GrowableColumn<T extends TypedArray> {
 
 /** Compressed rows that grow. See {@link Rows}. @internal */
 export class GrowableRows<T extends Int32Array | Float64Array> {
-  readonly start: GrowableColumn<Int32Array> = new GrowableColumn(Int32Array);
+  readonly start: GrowableColumn<Int32Array> = new GrowableColumn(Ints);
   readonly values: GrowableColumn<T>;
 
   constructor(make: Constructor<T>) {

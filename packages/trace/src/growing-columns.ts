@@ -35,8 +35,11 @@ export interface GrowingColumns {
   readonly events: Growing<Omit<EventColumns, "count">>;
 }
 
+// The constructors at the time when this module is loaded. Fake mode replaces the global ones by slower ones.
+const [Ints, Words, Bytes, Doubles] = [Int32Array, Uint16Array, Uint8Array, Float64Array];
+
 // A column of indices is an `Int32Array` at run time. Only its type says what the indices refer to.
-const Indices = Int32Array as unknown as new (length: number) => IndexColumn<never>;
+const Indices = Ints as unknown as new (length: number) => IndexColumn<never>;
 const indices = <I extends number>(): GrowableColumn<IndexColumn<I>> => new GrowableColumn<IndexColumn<I>>(Indices);
 /** Empty rows of indices. @internal */
 export const indexRows = <I extends number>(): GrowableRows<IndexColumn<I>> =>
@@ -47,9 +50,9 @@ export function newColumns(): GrowingColumns {
   return {
     calls: {
       module: indices(),
-      number: new GrowableColumn(Int32Array),
+      number: new GrowableColumn(Ints),
       parent: indices(),
-      tensorInput: new GrowableColumn(Uint8Array),
+      tensorInput: new GrowableColumn(Bytes),
     },
     weights: {
       module: indices(),
@@ -57,52 +60,52 @@ export function newColumns(): GrowingColumns {
       buffers: indexRows(),
     },
     ops: {
-      name: new GrowableColumn(Int32Array),
-      phase: new GrowableColumn(Uint8Array),
-      flags: new GrowableColumn(Uint16Array),
-      stack: new GrowableColumn(Int32Array),
-      scope: new GrowableColumn(Int32Array),
+      name: new GrowableColumn(Ints),
+      phase: new GrowableColumn(Bytes),
+      flags: new GrowableColumn(Words),
+      stack: new GrowableColumn(Ints),
+      scope: new GrowableColumn(Ints),
       forwardOp: indices(),
-      forwardScope: new GrowableColumn(Int32Array),
+      forwardScope: new GrowableColumn(Ints),
       inputs: indexRows(),
       outputs: indexRows(),
       writes: indexRows(),
-      attributes: new GrowableColumn(Int32Array),
-      line: new GrowableColumn(Int32Array),
-      runtimeMs: new GrowableColumn(Float64Array),
-      runtimeSource: new GrowableColumn(Uint8Array),
-      runtimeSpreadMs: new GrowableColumn(Float64Array),
-      runtimeRuns: new GrowableColumn(Int32Array),
-      flops: new GrowableColumn(Float64Array),
-      bytesRead: new GrowableColumn(Float64Array),
-      bytesWritten: new GrowableColumn(Float64Array),
+      attributes: new GrowableColumn(Ints),
+      line: new GrowableColumn(Ints),
+      runtimeMs: new GrowableColumn(Doubles),
+      runtimeSource: new GrowableColumn(Bytes),
+      runtimeSpreadMs: new GrowableColumn(Doubles),
+      runtimeRuns: new GrowableColumn(Ints),
+      flops: new GrowableColumn(Doubles),
+      bytesRead: new GrowableColumn(Doubles),
+      bytesWritten: new GrowableColumn(Doubles),
     },
     storages: {
-      bytes: new GrowableColumn(Float64Array),
-      device: new GrowableColumn(Int32Array),
-      category: new GrowableColumn(Uint8Array),
+      bytes: new GrowableColumn(Doubles),
+      device: new GrowableColumn(Ints),
+      category: new GrowableColumn(Bytes),
     },
     tensors: {
       storage: indices(),
-      dtype: new GrowableColumn(Int32Array),
-      shape: new GrowableRows(Float64Array),
-      strides: new GrowableRows(Float64Array),
+      dtype: new GrowableColumn(Ints),
+      shape: new GrowableRows(Doubles),
+      strides: new GrowableRows(Doubles),
     },
     moduleEvents: {
       call: indices(),
-      phase: new GrowableColumn(Uint8Array),
+      phase: new GrowableColumn(Bytes),
       tensors: indexRows(),
     },
     saves: {
       op: indices(),
       storage: indices(),
       tensor: indices(),
-      as: new GrowableColumn(Uint8Array),
+      as: new GrowableColumn(Bytes),
     },
     events: {
-      kind: new GrowableColumn(Uint8Array),
-      subject: new GrowableColumn(Int32Array),
-      value: new GrowableColumn(Float64Array),
+      kind: new GrowableColumn(Bytes),
+      subject: new GrowableColumn(Ints),
+      value: new GrowableColumn(Doubles),
     },
   };
 }

@@ -1,3 +1,6 @@
+/** The constructor at the time when this module is loaded. Fake mode replaces the global one by a slower one. */
+const Ints = Int32Array;
+
 /**
  * Maps increasing numbers (sequence numbers, ids) to trace indices. Uses an array from the first number on, and a map
  * for smaller numbers.
@@ -7,7 +10,7 @@
 export class SequenceIndex {
   private first = -1;
   /** Indices plus one, so that zeros in a new array mean no entry. */
-  private values = new Int32Array(1024);
+  private values = new Ints(1024);
   private readonly older = new Map<number, number>();
 
   get(sequence: number): number {
@@ -24,7 +27,7 @@ export class SequenceIndex {
       return;
     }
     if (at >= this.values.length) {
-      const grown = new Int32Array(Math.max(at + 1, this.values.length * 2));
+      const grown = new Ints(Math.max(at + 1, this.values.length * 2));
       grown.set(this.values);
       this.values = grown;
     }
