@@ -6,6 +6,11 @@ import { isOwnKernel, ownKernelNames, rememberKernels } from "./first-seen-kerne
 
 const declared = new Map<string, number>();
 
+/** TensorFlow.js's own kernels that compute the same from the same inputs. */
+const deterministic: ReadonlySet<string> = new Set(
+  [...ownKernelNames].filter((kernel) => !randomKernels.has(kernel) && !pictureKernels.has(kernel)),
+);
+
 for (const { name } of backends) rememberKernels(name);
 
 /**
@@ -18,7 +23,7 @@ for (const { name } of backends) rememberKernels(name);
  */
 export function isRepeatable(kernel: string, backend: string): boolean {
   if (declared.has(kernel)) return true;
-  if (randomKernels.has(kernel) || pictureKernels.has(kernel) || !ownKernelNames.has(kernel)) return false;
+  if (!deterministic.has(kernel)) return false;
   return isFake(backend) || isOwnKernel(kernel, backend) || findBackend(backend).isProvided?.(kernel) === true;
 }
 
