@@ -58,6 +58,11 @@ export interface EngineBackend {
    * the engine must run it.
    */
   runKernel?(parameters: KernelParameters): Tensor | Tensor[] | undefined;
+  /**
+   * Ends the innermost scope in place of the engine's `endScope`, on the fake backend only. Returns false if the engine
+   * must end it.
+   */
+  endScope?(result: unknown): boolean;
 }
 
 /** The parts of tfjs-core's engine that its own types hide. */
@@ -66,7 +71,7 @@ export interface EngineInternals {
   readonly state: {
     activeTape: EngineTapeNode[] | null;
     activeScope: { readonly name: string; readonly id: number } | null;
-    readonly scopeStack: readonly { readonly name: string; readonly track: readonly Tensor[] }[];
+    readonly scopeStack: { readonly name: string; readonly id: number; readonly track: readonly Tensor[] }[];
     gradientDepth: number;
     kernelDepth: number;
     readonly profiling: boolean;

@@ -3,7 +3,7 @@ import type { Tensor } from "@tensorflow/tfjs-core";
 import { findBackend } from "./backends/index.js";
 import { contribute, enterNode, insideNode, leaveNode } from "./backward-pass.js";
 import { problemOfCopies } from "./check-copies.js";
-import type { EngineTapeNode } from "./engine-internals.js";
+import type { EngineInternals, EngineTapeNode } from "./engine-internals.js";
 import type { GradientsCall, GradientsResult, TapeNode } from "./engine-records.js";
 import { replaceGradient } from "./gradients/replace-gradient.js";
 import type { GradientsPass } from "./gradients-pass.js";
@@ -43,11 +43,15 @@ export function patchTape(session: Session): void {
     return runGradients(session, call, stock);
   });
 
-  patches.patch(engine, "endScope", (original) => (result) => {
-    const prunedTape = session.pass?.prunedTape;
-    const id = prunedTape === undefined ? undefined : engine.state.activeScope?.id;
-    original.call(engine, result);
-    if (id !== undefined) prunedTape?.scopeEnded(id);
+  patches.patch(engine, "endScope", (original) => {
+    // Another wrapper must see the scopes of fake mode as well.
+    const isOfEngine = original === (Object.getPrototypeOf(engine) as EngineInternals).endScope;
+    return (result) => {
+      const prunedTape = session.pass?.prunedTape;
+      const id = prunedTape === undefined ? undefined : engine.state.activeScope?.id;
+      if (!isOfEngine || engine.backendInstance?.endScope?.(result) !== true) original.call(engine, result);
+      if (id !== undefined) prunedTape?.scopeEnded(id);
+    };
   });
 
   // Only `gradients` opens a tidy with this name directly after its function has returned.

@@ -15,6 +15,7 @@ import { engineInternals, type KernelParameters, type SelfReportingBackend } fro
 import type { Infer, KernelCall, KernelTraits } from "../kernels/index.js";
 import { runningModule } from "../module-namer.js";
 import { DataDependentError } from "./data-dependent-error.js";
+import { endFakeScope } from "./end-fake-scope.js";
 import { type ComplexParts, FakeData } from "./fake-data.js";
 import { isReporting } from "./is-reporting.js";
 import { runFakeKernel } from "./run-fake-kernel.js";
@@ -99,6 +100,11 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
   /** Runs a registered kernel in place of the engine, for the dispatch hook. */
   runKernel(parameters: KernelParameters): Tensor | Tensor[] | undefined {
     return runFakeKernel(engineInternals(), parameters, this.configs);
+  }
+
+  /** Ends a scope in place of the engine, for the dispatch hook. */
+  endScope(result: unknown): boolean {
+    return endFakeScope(engineInternals(), result);
   }
 
   tensorOf(made: TensorInfo | TensorInfo[]): Tensor {

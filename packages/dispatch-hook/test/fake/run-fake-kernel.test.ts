@@ -18,7 +18,7 @@ const programs: Readonly<Record<string, () => unknown>> = {
   "kernels with several outputs": () => tf.stack(tf.unstack(matrix(), 0).reverse()),
   "kernels with lists of inputs": () => tf.concat([matrix(), tf.addN([matrix(), matrix()])]),
   "composed kernels": () =>
-    tf.fused.conv2d({ x: tf.ones<tf.Rank.R4>([1, 4, 4, 2]), filter: tf.ones<tf.Rank.R4>([3, 3, 2, 5]), strides: 1, pad: "same" }),
+    tf.fused.conv2d({ x: tf.ones<tf.Rank.R4>([1, 4, 4, 2]), filter: tf.ones([3, 3, 2, 5]), strides: 1, pad: "same" }),
   "complex numbers": () => tf.real(tf.ifft(tf.fft(tf.complex(tf.ones([2, 8]), tf.zeros([2, 8]))))),
   "a gradient": () =>
     tf.grad((x) => tf.layers.activation({ activation: "gelu" }).apply(tf.mul(x, x)) as tf.Tensor)(matrix()),
@@ -26,6 +26,16 @@ const programs: Readonly<Record<string, () => unknown>> = {
   "a second gradient": () => tf.grad((x) => tf.sum(tf.grad((y) => tf.mul(tf.tanh(y), y))(x)))(matrix()),
   "a custom gradient": () => tf.grad((x) => tf.mul(square(x), x))(matrix()),
   "a kept tensor": () => tf.grad((x) => tf.mul(tf.keep(tf.neg(x)), x))(matrix()),
+  "scopes that return one, several, kept, outer and no tensors": () => {
+    const outer = matrix();
+    const inner = tf.tidy(() => tf.tidy(() => tf.relu(outer)));
+    const { list } = tf.tidy(() => ({ list: [tf.neg(inner), tf.abs(inner)], number: 1 }));
+    tf.tidy(() => outer);
+    tf.tidy(() => void tf.keep(tf.exp(outer)));
+    tf.tidy(() => tf.keep(tf.sqrt(outer)));
+    return tf.tidy(() => [tf.addN(list), tf.tidy(() => tf.sum(outer).rank)]);
+  },
+  "an error in a scope": () => tf.tidy(() => tf.matMul(tf.relu(matrix()), tf.ones([3, 3]))),
   "an update": () => {
     const weight = tf.variable(matrix());
     return tf.train.adam(0.1).minimize(() => tf.sum(tf.relu(tf.matMul(weight, matrix()))) as tf.Scalar, true, [weight]);
@@ -55,20 +65,25 @@ function observe(program: () => unknown, backend: "cpu" | "tensorflow" | "wasm")
   );
 }
 
-/** The same with a wrapper of other code around the engine's method, which must see every kernel. */
+/** The same with wrappers of other code around the engine's methods, which must see every kernel and scope. */
 function observeByEngine(program: () => unknown, backend: "cpu" | "tensorflow" | "wasm"): unknown {
   const engine = engineInternals();
-  const { runKernelFunc } = engine;
-  let kernels = 0;
+  const { runKernelFunc, endScope } = engine;
+  const seen = { kernels: 0, scopes: 0 };
   engine.runKernelFunc = (parameters) => {
-    kernels++;
+    seen.kernels++;
     return runKernelFunc.call(engine, parameters);
+  };
+  engine.endScope = (result) => {
+    seen.scopes++;
+    endScope.call(engine, result);
   };
   try {
     return observe(program, backend);
   } finally {
+    Reflect.deleteProperty(engine, "endScope");
     Reflect.deleteProperty(engine, "runKernelFunc");
-    expect(kernels).toBeGreaterThan(0);
+    expect(Math.min(seen.kernels, seen.scopes)).toBeGreaterThan(0);
   }
 }
 
@@ -83,14 +98,17 @@ test("a profile lists the kernels of fake mode", async () => {
   expect(kernels.map(({ name }) => name)).toEqual(["BatchMatMul", "Relu"]);
 });
 
-test("kernels of fake mode do not take the engine's longer way", () => {
-  const engine = engineInternals();
-  const prototype = Object.getPrototypeOf(engine) as typeof engine;
-  const taken = vi.spyOn(prototype, "runKernelFunc");
+test("kernels of fake mode, and scopes of one tensor, do not take the engine's longer way", () => {
+  const prototype = Object.getPrototypeOf(engineInternals()) as ReturnType<typeof engineInternals>;
+  const kernels = vi.spyOn(prototype, "runKernelFunc");
+  const scopes = vi.spyOn(prototype, "endScope");
   try {
     fakeMode(() => tf.grad((x) => tf.matMul(tf.relu(x as tf.Tensor2D), matrix()))(matrix()));
-    expect(taken).not.toHaveBeenCalled();
+    expect(kernels).not.toHaveBeenCalled();
+    // The scope of the backward pass returns a list.
+    expect(scopes).toHaveBeenCalledTimes(1);
   } finally {
-    taken.mockRestore();
+    kernels.mockRestore();
+    scopes.mockRestore();
   }
 });
