@@ -18,12 +18,15 @@ const models = {
 
 const device = deviceSpec("a100");
 
+/** The step of `bench_one.py`: the sum of the outputs is differentiated, and no weight is updated. */
+const step = { loss: "sum", optimizer: "none" };
+
 /**
  * Forward and backward pass without data, op times, statistics, orders and fits: the same work that `bench_one.py`
  * times in PyTorch.
  */
 async function estimate(exported, name) {
-  const trace = priceTrace(await traceFakeStep(exported, { name }), device);
+  const trace = priceTrace(await traceFakeStep(exported, { ...step, name }), device);
   const stats = [...sacStats(trace).values()];
   return stats.map((one) => tradeOff(one, greedyOrder(one), { nSegments: 2 }));
 }
