@@ -80,7 +80,7 @@ export class OnlinePolicy implements Policy {
   private freedBytes = 0;
   /** The most that an op of this pass may need, in bytes, whatever is evicted. */
   private worstBytes = 0;
-  /** How many buffers were looked at in this pass to find that out. */
+  /** How many buffers were looked at so far to find that out. */
   private lookedAt = 0;
   private readonly coming: ComingWork = new ComingWork();
 
@@ -100,7 +100,7 @@ export class OnlinePolicy implements Policy {
 
   passStarting(ledger: Ledger): void {
     this.ledger = ledger;
-    this.freedBytes = this.worstBytes = this.lookedAt = 0;
+    this.freedBytes = this.worstBytes = 0;
   }
 
   /** The ledger recomputes data of surviving tensors, which must not be evicted any more. */
@@ -298,7 +298,7 @@ export class OnlinePolicy implements Policy {
   }
 }
 
-/** The most buffers to look at in a pass before an error: about a millisecond. */
+/** The most buffers to look at before an error. Errors come in first steps, so later steps take no time for this. */
 const mostLookedAt = 20_000;
 
 /** Some backends have unknown scratch memory, for which an allowance is added. */
