@@ -1,4 +1,5 @@
 import { type CallIndex, EventKind, Phase, row, Trace } from "@remat/trace";
+import { oncePerTrace } from "./once-per-trace.js";
 
 /**
  * Returns whether the backward pass of a call is over when the backward pass of another call begins. Autograd visits
@@ -17,7 +18,7 @@ export function isOver(trace: Trace, call: CallIndex, beginning: number): boolea
  * Returns a run in which the stacks of ops leave out calls whose backward passes are over, even if the run does not
  * record the end. If there are no such calls, it returns the same run.
  */
-export function withoutEndedCalls(trace: Trace): Trace {
+export const withoutEndedCalls: (trace: Trace) => Trace = oncePerTrace((trace) => {
   const { start, values } = trace.stacks;
   const kept: number[] = [];
   const starts = new Int32Array(start.length);
@@ -28,13 +29,13 @@ export function withoutEndedCalls(trace: Trace): Trace {
   }
   if (kept.length === values.length) return trace;
   return new Trace({ ...trace, stacks: { start: starts, values: Int32Array.from(kept) } });
-}
+});
 
 /**
  * Returns the calls whose backward passes compute gradients of their inputs and end with these gradients. The backward
  * passes of other calls end when the whole backward pass is over.
  */
-export function callsWithInputGradients(trace: Trace): ReadonlySet<number> {
+export const callsWithInputGradients: (trace: Trace) => ReadonlySet<number> = oncePerTrace((trace) => {
   const { call, phase, tensors } = trace.moduleEvents;
   const { kind, subject, count } = trace.events;
   const calls = new Set<number>();
@@ -44,4 +45,4 @@ export function callsWithInputGradients(trace: Trace): ReadonlySet<number> {
       calls.add(call[item]);
   }
   return calls;
-}
+});

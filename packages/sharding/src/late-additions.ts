@@ -11,6 +11,8 @@ import {
   type Trace,
 } from "@remat/trace";
 import { callsWithInputGradients, isOver } from "./ended-calls.js";
+import { getOrInsert } from "./get-or-insert.js";
+import { oncePerTrace } from "./once-per-trace.js";
 
 /** A backward pass of a wrapped module that is still running. */
 interface OpenPass {
@@ -29,6 +31,13 @@ interface OpenPass {
  * runs when the module's backward pass is over.
  */
 export function lateAdditions(trace: Trace, wrapped: ReadonlySet<number>): ReadonlyMap<number, number> {
+  return getOrInsert(knownAdditions(trace), [...wrapped].join(), () => findLateAdditions(trace, wrapped));
+}
+
+/** The delayed additions of a trace, by the wrapped modules. */
+const knownAdditions = oncePerTrace(() => new Map<string, ReadonlyMap<number, number>>());
+
+function findLateAdditions(trace: Trace, wrapped: ReadonlySet<number>): ReadonlyMap<number, number> {
   const late = new Map<number, number>();
   const { call: calls, phase, tensors } = trace.moduleEvents;
   /** For each storage, how many were allocated before it. */
@@ -153,9 +162,13 @@ export class LateAdditions {
     return false;
   }
 
+  /** Returns whether additions are delayed now. */
+  get isWaiting(): boolean {
+    return this.waiting.size > 0;
+  }
+
   /** Returns the calls whose delayed sums are needed now. */
   neededBy(storages: Iterable<StorageIndex>): readonly number[] {
-    if (this.waiting.size === 0) return [];
     const needed = new Set(storages);
     return [...this.waiting].flatMap(([call, late]) => (late.some(({ sum }) => needed.has(sum)) ? [call] : []));
   }

@@ -11,6 +11,7 @@ import {
 } from "@remat/trace";
 import { getOrInsert } from "./get-or-insert.js";
 import { matchModules } from "./match-modules.js";
+import { oncePerTrace } from "./once-per-trace.js";
 import { type ShardSize, shardSize } from "./shard-size.js";
 import type { ShardedUnit } from "./sharded-units.js";
 import {
@@ -72,8 +73,7 @@ export function parameterGroups(
   root: number,
   units: readonly ShardedUnit[],
 ): ParameterGroup[] {
-  const initial = storagesBeforeUpdate(trace);
-  const rows = initialParameters(trace, initial);
+  const rows = initialParameters(trace);
   const groups = new Map<ShardedUnit, GroupParameter[]>();
   const owner = new Map<number, ShardedUnit | undefined>();
   const take = (unit: ShardedUnit, module: ModuleIndex, tensor: TensorIndex): void => {
@@ -101,8 +101,9 @@ export function parameterGroups(
       for (const tensor of declaredParameters(rows, module)) take(unit, module, tensor);
   refuseTied(trace, root, rows, owner);
   const unitOf = new Map(units.flatMap((unit) => unit.modules.map((module) => [module, unit] as const)));
-  for (const [tensor, module] of undeclaredParameters(trace, owner, initial)) {
-    const around = module.findLast((m) => unitOf.has(m)) ?? root;
+  for (const { storage, tensor, modules } of parameterReads(trace)) {
+    if (owner.has(storage)) continue;
+    const around = modules.findLast((m) => unitOf.has(m)) ?? root;
     take(unitOf.get(around) as ShardedUnit, around, tensor);
   }
   return units.flatMap((unit) => {
@@ -119,7 +120,7 @@ export function ignoredParameters(
   root: number,
 ): readonly Pick<GroupParameter, "module" | "tensor" | "storage" | "shape">[] {
   if (ignored.length === 0) return [];
-  const rows = initialParameters(trace, storagesBeforeUpdate(trace));
+  const rows = initialParameters(trace);
   return matchModules(trace, root, ignored).flatMap((module) =>
     Array.from(declaredParameters(rows, module), (tensor) => ({
       module,
@@ -220,7 +221,7 @@ function declaredParameters(rows: ReadonlyMap<number, Int32Array>, module: Modul
  * Returns the number of storages allocated before the first op of an update. A storage allocated later can only replace
  * that of a parameter.
  */
-function storagesBeforeUpdate(trace: Trace): number {
+const storagesBeforeUpdate = oncePerTrace((trace): number => {
   let allocated = 0;
   let allocatedByLastOp = 0;
   let beforeUpdate: number | undefined;
@@ -232,13 +233,14 @@ function storagesBeforeUpdate(trace: Trace): number {
     },
   });
   return beforeUpdate ?? allocated;
-}
+});
 
 /**
  * Returns the parameters of each module before the first update. A layer may create its weights late, so the last
  * record with storages from before the update counts.
  */
-function initialParameters(trace: Trace, initial: number): ReadonlyMap<number, Int32Array> {
+const initialParameters = oncePerTrace((trace): ReadonlyMap<number, Int32Array> => {
+  const initial = storagesBeforeUpdate(trace);
   const rows = new Map<number, Int32Array>();
   const { weights } = trace;
   for (let i = 0; i < weights.count; i++) {
@@ -246,14 +248,17 @@ function initialParameters(trace: Trace, initial: number): ReadonlyMap<number, I
     if (parameters.every((tensor) => trace.tensors.storage[tensor] < initial)) rows.set(weights.module[i], parameters);
   }
   return rows;
+});
+
+/** The first read of a parameter, with the modules around the op. */
+interface ParameterRead {
+  readonly storage: number;
+  readonly tensor: TensorIndex;
+  readonly modules: readonly number[];
 }
 
-/** Yields the parameters that no module declares, each with the modules around the op that reads it first. */
-function* undeclaredParameters(
-  trace: Trace,
-  declared: ReadonlyMap<number, unknown>,
-  initial: number,
-): Generator<readonly [number, readonly number[]], void, undefined> {
+/** Returns the first reads of all storages that are parameters before the first update, in order. */
+const parameterReads = oncePerTrace((trace): readonly ParameterRead[] => {
   const isParameter = new Uint8Array(trace.storages.count);
   readMemoryEvents(trace, {
     allocate(storage) {
@@ -263,16 +268,17 @@ function* undeclaredParameters(
       if (category === Category.parameter) isParameter[storage] = 1;
     },
   });
-  for (const storage of declared.keys()) isParameter[storage] = 0;
-  isParameter.fill(0, initial);
+  isParameter.fill(0, storagesBeforeUpdate(trace));
+  const reads: ParameterRead[] = [];
   for (let op = 0; op < trace.ops.count; op++)
     for (const tensor of trace.opInputs(op)) {
       const storage = trace.tensors.storage[tensor];
       if (isParameter[storage] === 0) continue;
       isParameter[storage] = 0;
-      yield [tensor, Array.from(trace.opCalls(op), (call) => trace.calls.module[call])];
+      reads.push({ storage, tensor, modules: Array.from(trace.opCalls(op), (call) => trace.calls.module[call]) });
     }
-}
+  return reads;
+});
 
 function isWithin(trace: Trace, inner: ShardedUnit, outer: ShardedUnit): boolean {
   return inner.modules.every((module) => outer.modules.some((around) => isInside(trace, module, around)));

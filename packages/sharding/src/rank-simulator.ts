@@ -25,6 +25,7 @@ import { type Communication, FsdpRank } from "./fsdp-rank.js";
 import { GroupState } from "./group-state.js";
 import { LateAdditions } from "./late-additions.js";
 import { rootModule } from "./match-modules.js";
+import { oncePerTrace } from "./once-per-trace.js";
 import { outputCasts } from "./output-casts.js";
 import { floatIslands } from "./own-casts.js";
 import { type ParameterGroup, parameterGroups, requireParameters } from "./parameter-groups.js";
@@ -203,7 +204,8 @@ export class RankSimulator {
     this.inBackward ||= isBackward(phase);
     if (phase === Phase.backward && this.unannounced.size > 0) this.beginUnannounced(op);
     this.pointToWeights(phase === Phase.optimizer);
-    this.add(this.late.neededBy(Array.from(this.trace.opInputs(op), (tensor) => this.trace.tensors.storage[tensor])));
+    if (this.late.isWaiting)
+      this.add(this.late.neededBy(Array.from(this.trace.opInputs(op), (tensor) => this.trace.tensors.storage[tensor])));
     const addsTo = this.roles.additions.get(op);
     if (this.late.holds(op)) {
       this.nextOp = op + 1;
@@ -227,7 +229,7 @@ export class RankSimulator {
   }
 
   private free(storage: StorageIndex): void {
-    this.add(this.late.neededBy([storage]));
+    if (this.late.isWaiting) this.add(this.late.neededBy([storage]));
     if (this.late.holdsFree(storage)) return;
     this.copies?.free(storage);
     const gradient = this.roles.gradients.get(storage);
@@ -430,9 +432,9 @@ function isBackward(phase: number): boolean {
   return phase === Phase.backward || phase === Phase.recompute;
 }
 
-function modulesWithBackward(trace: Trace): ReadonlySet<number> {
+const modulesWithBackward = oncePerTrace((trace): ReadonlySet<number> => {
   const modules = new Set<number>();
   const { call, phase, count } = trace.moduleEvents;
   for (let i = 0; i < count; i++) if (phase[i] === Phase.backward) modules.add(trace.calls.module[call[i]]);
   return modules;
-}
+});

@@ -6,6 +6,7 @@ import { simulateDataParallel } from "./data-parallel.js";
 import { type FSDPMemTracker, RankMemTracker } from "./fsdp-mem-tracker.js";
 import type { Communication } from "./fsdp-rank.js";
 import { rootModule } from "./match-modules.js";
+import { oncePerTrace } from "./once-per-trace.js";
 import { type ParameterGroup, parameterGroups, requireParameters } from "./parameter-groups.js";
 import { RankSimulator } from "./rank-simulator.js";
 import { shardedUnits } from "./sharded-units.js";
@@ -67,7 +68,7 @@ export function simulateFsdp(
 function simulateOn({ run: runs, plan: told, notes }: RunForPlan, given: ShardingPlan): FsdpSimulation {
   const { trace } = runs;
   requireMemoryTrace(trace);
-  if (trace.events.kind.includes(EventKind.fsdpHook))
+  if (isSharded(trace))
     throw new RematError(
       "TRACE_SHARDED",
       `the run of '${trace.header.model ?? "a model"}' was already sharded by FSDP when it was recorded. Record it on one device, or see the rank's memory with remat memory, leaving out --fsdp.`,
@@ -97,11 +98,15 @@ function simulateOn({ run: runs, plan: told, notes }: RunForPlan, given: Shardin
   };
 }
 
+const isSharded = oncePerTrace((trace): boolean => trace.events.kind.includes(EventKind.fsdpHook));
+
+const collectiveOf = oncePerTrace((trace): string | undefined =>
+  trace.strings.find((name, id) => /^(fsdp|c10d|_c10d_functional)\./.test(name) && trace.ops.name.includes(id)),
+);
+
 /** Rejects a run of one rank of several, because it already shows that rank's memory. */
 function requireOneProcess(trace: Trace): void {
-  const collective = trace.strings.find(
-    (name, id) => /^(fsdp|c10d|_c10d_functional)\./.test(name) && trace.ops.name.includes(id),
-  );
+  const collective = collectiveOf(trace);
   if (collective === undefined) return;
   throw new RematError(
     "TRACE_SHARDED",

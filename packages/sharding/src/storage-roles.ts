@@ -2,6 +2,7 @@ import { readMemoryEvents } from "@remat/memory";
 import { addsInPlace } from "@remat/runtime-estimator/aten";
 import { Category, EventKind, elementsOf, type OpIndex, Phase, row, type StorageIndex, type Trace } from "@remat/trace";
 import { getOrInsert } from "./get-or-insert.js";
+import { oncePerTrace } from "./once-per-trace.js";
 import type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
 
 /** The parameter whose gradient a storage becomes. */
@@ -37,8 +38,7 @@ export function storageRoles(trace: Trace, groups: readonly ParameterGroup[], ro
   const becomesParameter = new Uint8Array(trace.storages.count);
   const isOptimizers = new Uint8Array(trace.storages.count);
   const isInput = new Uint8Array(trace.storages.count);
-  const firstTensor = new Int32Array(trace.storages.count).fill(-1);
-  for (let t = trace.tensors.count - 1; t >= 0; t--) for (const s of trace.tensorStorages(t)) firstTensor[s] = t;
+  const firstTensor = firstTensors(trace);
   for (const group of groups)
     for (const { storage } of group.parameters) {
       isParameter[storage] = 1;
@@ -90,11 +90,17 @@ export function storageRoles(trace: Trace, groups: readonly ParameterGroup[], ro
   return { gradients, additions, isParameter, becomesParameter, isOptimizers, isInput, firstTensor };
 }
 
+const firstTensors = oncePerTrace((trace): Int32Array => {
+  const firstTensor = new Int32Array(trace.storages.count).fill(-1);
+  for (let t = trace.tensors.count - 1; t >= 0; t--) for (const s of trace.tensorStorages(t)) firstTensor[s] = t;
+  return firstTensor;
+});
+
 /**
  * Returns the gradients that the backward pass adds in place to earlier gradients, by storage. Each has the storage to
  * which it is added, and the op.
  */
-function addedGradients(trace: Trace): ReadonlyMap<number, { readonly to: number; readonly op: number }> {
+const addedGradients = oncePerTrace((trace): ReadonlyMap<number, { readonly to: number; readonly op: number }> => {
   const { ops, tensors } = trace;
   const added = new Map<number, { to: number; op: number }>();
   for (let op = 0; op < ops.count; op++) {
@@ -104,7 +110,7 @@ function addedGradients(trace: Trace): ReadonlyMap<number, { readonly to: number
     added.set(tensors.storage[what], { to: tensors.storage[to], op });
   }
   return added;
-}
+});
 
 /** An ordered list of parameters that finds the first one not taken without searching from the start again. */
 class OpenParameters {

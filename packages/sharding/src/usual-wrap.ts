@@ -1,5 +1,6 @@
 import { RematError, type Trace } from "@remat/trace";
 import { rootModule } from "./match-modules.js";
+import { oncePerTrace } from "./once-per-trace.js";
 import { parameterGroups } from "./parameter-groups.js";
 import { shardedUnits } from "./sharded-units.js";
 
@@ -13,9 +14,13 @@ import { shardedUnits } from "./sharded-units.js";
  * usualWrap(trace); // ["layers.*"]
  */
 export function usualWrap(trace: Trace): readonly string[] {
+  return wrapOf(trace);
+}
+
+const wrapOf = oncePerTrace((trace): readonly string[] => {
   const root = rootModule(trace);
   return [blocksOf(trace), ["*"]].find((wrap) => wrap.length > 0 && canWrap(trace, root, wrap)) ?? [];
-}
+});
 
 function canWrap(trace: Trace, root: number, wrap: readonly string[]): boolean {
   try {
