@@ -91,6 +91,22 @@ describe("remat explain", () => {
     expect((await remat("explain", cut)).stderr.split("\n")).toHaveLength(2);
   });
 
+  it("names the line of a trace that allocates what was requested", async () => {
+    const text = join(folder, "request.log");
+    writeFileSync(
+      text,
+      "CUDA out of memory. Tried to allocate 2.00 MiB (GPU 0; 4.00 GiB total capacity; 3.60 GiB already allocated; 0 bytes free; 3.60 GiB reserved in total by PyTorch)",
+    );
+    const { stdout } = await remat("explain", text, trace);
+    expect(stdout).toContain("In the trace, Relu at train.js:4:5 allocates this size once: float32 [512, 1024].");
+    const { requested } = JSON.parse((await remat("explain", text, trace, "--format", "json")).stdout) as object & {
+      readonly requested: unknown;
+    };
+    expect(requested).toEqual([
+      { op: "Relu", line: "train.js:4:5", shape: [512, 1024], dtype: "float32", bytes: 2 * mib, count: 1 },
+    ]);
+  });
+
   it("judges each rank of a log by itself", async () => {
     const { text } = outOfMemoryTexts.find(({ of }) => of === "two ranks under torchrun")!;
     const ranks = join(folder, "ranks.log");

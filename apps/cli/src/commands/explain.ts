@@ -1,4 +1,4 @@
-import { judgeAllocatorLog, storagesOfChunks } from "@remat/memory/failure";
+import { judgeAllocatorLog, storagesOfChunks, tensorsOfRequest } from "@remat/memory/failure";
 import { allocatorDocument, allocatorFacts } from "@remat/reporting/documents";
 import { shell } from "@remat/trace/emit";
 import { formatExactBytes } from "@remat/trace/text";
@@ -35,7 +35,12 @@ async function explain({
   try {
     const source = trace === undefined ? undefined : modelSource(trace);
     const recorded = source && (await loadTrace(source, modelOptionsOf({}), progress, { damaged: "keep" }));
-    const summary = { ...last, others: reports.slice(0, -1), storages: recorded && storagesOfChunks(log, recorded) };
+    const summary = {
+      ...last,
+      others: reports.slice(0, -1),
+      storages: recorded && storagesOfChunks(log, recorded),
+      requested: recorded && tensorsOfRequest(log, recorded),
+    };
     const { limitBytes } = log;
     const command =
       trace === undefined || verdict !== "full" || limitBytes === undefined

@@ -19,3 +19,4 @@ export { judgeAllocatorLog } from "./judge-allocator-log.js";
 export { readAllocatorLog, readAllocatorLogs } from "./read-allocator-log.js";
 export { type MemoryError, readMemoryError } from "./read-memory-error.js";
 export { type StoragesOfSize, storagesOfChunks } from "./storages-of-chunks.js";
+export { type TensorsOfRequest, tensorsOfRequest } from "./tensors-of-request.js";

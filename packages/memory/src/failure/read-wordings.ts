@@ -1,5 +1,6 @@
 import { type AllocatorLog, type DeviceProcess, logOf } from "./allocator-log.js";
 import { readXlaProgram } from "./read-xla-program.js";
+import { roundingOf } from "./size-in-text.js";
 import { type FieldValue, matchesOf, type TextTemplate, templateOf } from "./text-template.js";
 import type { Wording } from "./wordings/wording.js";
 import { reportWordings, symptomWordings } from "./wordings/wordings.js";
@@ -159,12 +160,6 @@ function pooledOf(bytes: ReadsBytes): Pick<AllocatorLog, "pooledBytes" | "pooled
     pooledBytes: Math.max(0, reserved - inUse),
     pooledErrorBytes: roundingOf(reserved) + roundingOf(inUse),
   };
-}
-
-/** Half of the second decimal, in the unit in which PyTorch prints a size. */
-function roundingOf(bytes: number): number {
-  const unit = [2 ** 30, 2 ** 20, 2 ** 10].find((each) => bytes > each);
-  return unit === undefined ? 0 : 0.005 * unit;
 }
 
 /**

@@ -91,6 +91,12 @@ export function sizeBefore(text: string, end: number): number | undefined {
   return readSize(`${number.replace("(", "")} ${unit}`);
 }
 
+/** Returns half of the second decimal, in the unit in which PyTorch prints a size. @internal */
+export function roundingOf(bytes: number): number {
+  const unit = [2 ** 30, 2 ** 20, 2 ** 10].find((each) => bytes > each);
+  return unit === undefined ? 0 : 0.005 * unit;
+}
+
 /** Returns the error for a size that cannot be right. @internal */
 export function absurdSize(found: string): RematError {
   const shown = found.length < mostCharacters ? found : `${found.slice(0, mostCharacters - 1)}…`;

@@ -1,7 +1,13 @@
 import { Category, TraceBuilder } from "@remat/trace";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type AllocatorLog, judgeAllocatorLog, readAllocatorLog, storagesOfChunks } from "../../src/failure/index.js";
+import {
+  type AllocatorLog,
+  judgeAllocatorLog,
+  readAllocatorLog,
+  storagesOfChunks,
+  tensorsOfRequest,
+} from "../../src/failure/index.js";
 import {
   askedOf,
   bfcArbitrary,
@@ -149,6 +155,12 @@ describe("the log of TensorFlow's BFC allocator", () => {
         ),
       ),
     );
+    expect(tensorsOfRequest({ ...log, askedBytes: 400 }, b.build())).toEqual([
+      { op: "Tanh", line: "train.js:5:5", shape: [400], dtype: "int8", bytes: 400, count: 1 },
+      { op: "Relu", line: "train.js:4:5", shape: [300], dtype: "int8", bytes: 300, count: 2 },
+    ]);
+    expect(tensorsOfRequest({ ...log, askedBytes: 2048 }, b.build())).toEqual([]);
+    expect(tensorsOfRequest({ ...log, askedBytes: undefined }, b.build())).toEqual([]);
     const known = { dtype: "int8", op: undefined, line: undefined };
     expect(storagesOfChunks(log, b.build())).toEqual([
       { bytes: 2048, chunks: 1, storages: 0, op: undefined, line: undefined, shape: undefined, dtype: undefined },

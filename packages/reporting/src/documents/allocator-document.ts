@@ -11,7 +11,7 @@ const sizesTold = 12;
  * they match. The records have one row for each size.
  */
 export function allocatorDocument(
-  { log, verdict, storages, others = [] }: AllocatorSummary,
+  { log, verdict, storages, requested, others = [] }: AllocatorSummary,
   units?: SizeUnit,
 ): OutputDocument {
   const size = sizeFormat(units);
@@ -30,6 +30,7 @@ export function allocatorDocument(
     value: () => ({
       ...json({ log, verdict }),
       ...(storages && { storages }),
+      ...(requested && { requested }),
       ...(others.length > 0 && { reports: [...others, { log, verdict }].map(json) }),
     }),
   };

@@ -1,4 +1,4 @@
-import type { AllocatorLog, AllocatorVerdict, StoragesOfSize } from "@remat/memory/failure";
+import type { AllocatorLog, AllocatorVerdict, StoragesOfSize, TensorsOfRequest } from "@remat/memory/failure";
 import { formatPercent } from "../format-quantity.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import type { Facts } from "../verdict/fact-lines.js";
@@ -26,6 +26,8 @@ export interface AllocatorSummary extends AllocatorReport {
   readonly others?: readonly AllocatorReport[] | undefined;
   /** The storages that have the sizes of chunks, if a trace is available. */
   readonly storages?: readonly StoragesOfSize[] | undefined;
+  /** The tensors that have the size of the failed request, if a trace is available. */
+  readonly requested?: readonly TensorsOfRequest[] | undefined;
 }
 
 /** If more devices or processes failed, the text describes the first ones. */
@@ -47,6 +49,7 @@ export function allocatorFacts(
   return {
     facts: [
       ...facts,
+      ...describeRequested(summary),
       ...(rest > 0 ? [`${rest} more ${rest === 1 ? "process" : "processes"} failed. See --format json.`] : []),
       ...(command === undefined ? [] : ["To plan within the limit:", command]),
     ],
@@ -82,6 +85,20 @@ function describeAsked(log: AllocatorLog, verdict: AllocatorVerdict, size: SizeF
   return askedBytes === undefined
     ? `${subject} could not allocate memory${user}${tensor}. The log does not say how much was requested.`
     : `${subject} could not allocate ${size(askedBytes)}${user}${tensor}.`;
+}
+
+/** Names the tensor of a trace that has the size of the failed request. */
+function describeRequested({ requested = [] }: AllocatorSummary): readonly string[] {
+  const [first, ...others] = requested;
+  if (first === undefined) return [];
+  const { dtype, shape, op, line, count } = first;
+  const times = count === 1 ? "once" : `${count} times`;
+  const at = line === undefined ? "" : ` at ${line}`;
+  const more =
+    others.length === 0
+      ? ""
+      : ` ${others.length} other ${others.length === 1 ? "op has" : "ops have"} tensors of this size.`;
+  return [`In the trace, ${op}${at} allocates this size ${times}: ${dtype} [${shape.join(", ")}].${more}`];
 }
 
 function describeHeld(log: AllocatorLog, size: SizeFormat): string | undefined {
