@@ -96,6 +96,11 @@ const cuda: readonly OutOfMemoryText[] = [
     log: { pooledBytes: gib(3.71) },
   },
   {
+    of: "a device with a few pieces",
+    text: `torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 23.68 GiB of which 9.06 MiB is free. Including non-PyTorch memory, this process has 23.64 GiB memory in use. Of the allocated memory 23.31 GiB is allocated by PyTorch, and 19.50 MiB is reserved by PyTorch but unallocated. ${hint}`,
+    verdicts: ["fragmented"],
+  },
+  {
     of: "PyTorch 2.4 beside a server that is named",
     text: `torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 300.00 MiB. GPU 0 has a total capacity of 44.39 GiB of which 12.06 MiB is free. Process 6311 has 8.09 GiB memory in use. Including non-PyTorch memory, this process has 36.28 GiB memory in use. Of the allocated memory 35.61 GiB is allocated by PyTorch, and 171.20 MiB is reserved by PyTorch but unallocated. ${hint}`,
     verdicts: ["other-process"],
@@ -222,6 +227,18 @@ const cuda: readonly OutOfMemoryText[] = [
     text: "torch.AcceleratorError: CUDA error: out of memory\nSearch for `cudaErrorMemoryAllocation' in https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html for more information.\nCUDA kernel errors might be asynchronously reported at some other API call",
     verdicts: ["unknown"],
     log: { kind: "driver", memory: "device" },
+  },
+  {
+    of: "llama.cpp in 2023",
+    text: "CUDA error 2 at ggml-cuda.cu:7233: out of memory",
+    verdicts: ["unknown"],
+    log: { kind: "driver", memory: "device" },
+  },
+  {
+    of: "TensorFlow at its start",
+    text: "tensorflow.python.framework.errors_impl.InternalError: CUDA runtime implicit initialization on GPU:0 failed. Status: out of memory",
+    verdicts: ["unknown"],
+    log: { kind: "driver" },
   },
   {
     of: "the CUDA driver under torch.compile",
@@ -603,6 +620,18 @@ const host: readonly OutOfMemoryText[] = [
     text: "MemoryError: Unable to allocate 512. KiB for an array with shape (65536,) and data type float64",
     verdicts: ["host"],
     log: { askedBytes: 512 * KiB, shape: [65536] },
+  },
+  {
+    of: "NumPy before 1.18",
+    text: "MemoryError: Unable to allocate array with shape (100000, 90000) and data type float64",
+    verdicts: ["host"],
+    log: { askedBytes: undefined, shape: [100000, 90000], dtype: "float64" },
+  },
+  {
+    of: "srun",
+    text: "srun: error: node17: task 0: Out Of Memory",
+    verdicts: ["host"],
+    log: { name: "A Slurm job step" },
   },
   {
     of: "NumPy, a size of an index",

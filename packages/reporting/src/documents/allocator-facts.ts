@@ -153,7 +153,7 @@ function describeFree({ pooledBytes, largestFreeBytes, sizes }: AllocatorLog, si
 function describeCause(log: AllocatorLog, verdict: AllocatorVerdict, size: SizeFormat): string {
   switch (verdict) {
     case "fragmented":
-      return `The cause is fragmentation: enough memory is free, but not in one piece. ${adviceAgainstFragments(log)}`;
+      return `The cause is fragmentation: enough memory is free, but not in one piece. ${adviceAgainstFragments(log)}${describeRoom(log, size)}`;
     case "other-process":
       return withAdvice(describeOthers(log, size), adviceOnProcesses(log));
     case "full":
@@ -173,6 +173,19 @@ function describeCause(log: AllocatorLog, verdict: AllocatorVerdict, size: SizeF
     case "unknown":
       return withAdvice("The log does not show whether memory was full or fragmented.", adviceWithoutSizes(log));
   }
+}
+
+/** If so small a share of the device is free, defragmentation helps little. */
+const almostNone = 0.05;
+
+/** Says how little defragmentation would gain, if the device is almost full. */
+function describeRoom(log: AllocatorLog, size: SizeFormat): string {
+  const { pooledBytes = 0, availableBytes = 0, limitBytes, othersBytes = 0 } = log;
+  const free = pooledBytes + availableBytes;
+  if (limitBytes === undefined || free >= almostNone * limitBytes) return "";
+  return othersBytes > free
+    ? ` This gains at most ${size(free)}. Other processes use ${size(othersBytes)} of the device.`
+    : ` This gains at most ${size(free)}: use a smaller batch if it fails again.`;
 }
 
 const withAdvice = (cause: string, advice: string): string => (advice === "" ? cause : `${cause} ${advice}`);

@@ -60,6 +60,11 @@ describe("what is said of an out-of-memory text", () => {
     ["Intel's limit of one allocation", "XPU, an allocation above 4 GiB", "UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1"],
     ["shared memory", "a DataLoader worker without shared memory", "--shm-size=8g"],
     ["blocks of a kernel", "Triton 2", "A kernel needs 144 KiB of on-chip memory, and the device has 99 KiB."],
+    [
+      "how little defragmentation gains",
+      "a device with a few pieces",
+      "This gains at most 28.56 MiB: use a smaller batch",
+    ],
     ["a process by its id", "PyTorch 2.4 beside a server that is named", "Process 6311 has 8.090 GiB of it."],
     ["memory on the host of Windows", "PyTorch 2.0 on Windows, with more than the GPU has", "shared system memory"],
     ["what a compiled program needs", "JAX on a GPU", "The compiled program needs 14.42 GiB: 9.620 GiB outputs"],

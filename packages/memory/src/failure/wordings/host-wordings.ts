@@ -7,7 +7,7 @@ export const hostWordings: readonly Wording[] = [
     kind: "host",
     memory: "host",
     starts: ["Unable to allocate "],
-    followedBy: ["for an array with shape"],
+    followedBy: ["array with shape"],
     fields: ["Unable to allocate {asked:loose}", "with shape {shape:list}", "and data type {dtype:word}"],
   },
   {
@@ -62,7 +62,13 @@ export const hostWordings: readonly Wording[] = [
     name: "A Slurm job step",
     kind: "host",
     memory: "host",
-    starts: ["oom_kill event", "oom-kill event", "Exceeded job memory limit", "have been OOM Killed"],
+    starts: [
+      "oom_kill event",
+      "oom-kill event",
+      "Exceeded job memory limit",
+      "have been OOM Killed",
+      ": Out Of Memory",
+    ],
     killedForMemory: true,
   },
   {

@@ -139,6 +139,13 @@ export const pytorchSymptoms: readonly Wording[] = [
     ],
   },
   {
+    name: "The CUDA driver",
+    kind: "driver",
+    memory: "device",
+    starts: ["CUDA error 2 at ", "CUDA runtime implicit initialization on GPU"],
+    followedBy: ["out of memory"],
+  },
+  {
     name: "The HIP driver",
     kind: "driver",
     memory: "device",
