@@ -194,6 +194,7 @@ const parts = [
     // Policy decisions are tested on cpu. This tests native's kernels and buffers.
     specsStage("native", ["evict-everything", "own-plan"]),
     { name: "goldens", command: ["pnpm", "goldens"], count: countGoldens },
+    { name: "truth", command: ["pnpm", "check:truth"], count: okLines },
     {
       name: "demo where nothing is cached",
       // The first command of the README.

@@ -2,7 +2,7 @@
 // Tests the exporter against PyTorch, and the command line on recorded steps: `node test.js [test_fit …]`, by default
 // all test files. REMAT_TORCH_PYTHON names a Python that has PyTorch. Without it, `--install` creates one in the cache
 // folder (a download of 200 MB or more). `--required` fails if there is no PyTorch. `--fixture` writes the recorded
-// steps that the tests of @remat/pytorch and @remat/sharding read. Prints a line for each test: ok or not ok.
+// steps that the tests of @remat/pytorch, @remat/sharding and @remat/runtime-estimator read. Prints a line for each test: ok or not ok.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 const here = fileURLToPath(new URL(".", import.meta.url));
 const folder = join(here, "test");
 const cli = fileURLToPath(new URL("../../apps/cli/dist/main.js", import.meta.url));
-const fixtures = ["pytorch", "sharding"].map((name) =>
+const fixtures = ["pytorch", "sharding", "runtime-estimator"].map((name) =>
   fileURLToPath(new URL(`../../packages/${name}/test/fixtures`, import.meta.url)),
 );
 const torchVersion = "2.13.0";

@@ -20,6 +20,8 @@ export interface PriceModelOptions {
    * that plan or check a step reject it, which is the default.
    */
   readonly damaged?: ReadRunOptions["damaged"];
+  /** True to estimate times as PyTorch's `RuntimeEstimator` does. Default: false. */
+  readonly asPytorch?: boolean | undefined;
 }
 
 /**
@@ -31,7 +33,7 @@ export async function priceModel(
   options: ModelOptions,
   pricing: Pricing,
   progress: Progress,
-  { damaged }: PriceModelOptions = {},
+  { damaged, asPytorch }: PriceModelOptions = {},
 ): Promise<PricedModel> {
   const { mode, device, isAsked } = pricing;
   const isTimed = mode === "operator-level-benchmark";
@@ -49,13 +51,13 @@ export async function priceModel(
       progress,
     );
     const noted = used === undefined ? step : withNotes(step, [used.note]);
-    return { trace: await priceStep(noted, mode, { device, onProgress }), pricedFor };
+    return { trace: await priceStep(noted, mode, { device, asPytorch, onProgress }), pricedFor };
   }
   const request = isTimed ? { ...options.request, backend: undefined } : options.request;
   const trace = await loadTrace(source, { ...options, request }, progress, damaged && { damaged });
   if (!isTimed && !isAsked && trace.ops.runtimeSource.includes(RuntimeSource.measured))
     return { trace, pricedFor: "what was measured" };
-  const priced = await priceStep(trace, mode, { device, onProgress });
+  const priced = await priceStep(trace, mode, { device, asPytorch, onProgress });
   if (used === undefined) return { trace: priced, pricedFor };
   return { trace: withNotes(priced, [used.note]), pricedFor };
 }

@@ -16,9 +16,9 @@ export function formatCount(count: number): string {
   return `${Number(left.toPrecision(4))}${units[at]}`;
 }
 
-/** Describes the parameters, multiply-adds and FLOPs of a model's forward pass. */
+/** Describes the parameters, multiply-adds and FLOPs of a model's forward pass. FLOPs are two for each multiply-add. */
 export function describeCosts({ total }: Pick<LayerCosts, "total">): string {
   const { parameters, buffers, multiplyAdds, flops } = total;
   const untrained = buffers === 0 ? "" : ` (${buffers.toLocaleString("en")} of them not trained)`;
-  return `${(parameters + buffers).toLocaleString("en")} parameters${untrained}, ${formatCount(multiplyAdds)} multiply-adds and ${formatCount(flops)} FLOPs in the forward pass`;
+  return `${(parameters + buffers).toLocaleString("en")} parameters${untrained}, ${formatCount(multiplyAdds)} multiply-adds (${formatCount(flops)} FLOPs) in the forward pass`;
 }

@@ -7,7 +7,7 @@ export { type LayerCost, type LayerCosts, layerCosts, type NamedLayerCost } from
 export { type ModuleOrders, moduleOrders } from "./module-orders.js";
 export { type ModuleRuntime, type ModuleRuntimes, moduleRuntimes } from "./module-runtimes.js";
 export { modulewiseText } from "./modulewise-text.js";
-export type { OpCall, OpCost, TensorType } from "./op-call.js";
+export type { CostOptions, OpCall, OpCost, TensorType } from "./op-call.js";
 export { bytesOf, flopsOf, opCost } from "./op-cost.js";
 export { priceTrace } from "./price-trace.js";
 export { rooflineMs } from "./roofline.js";

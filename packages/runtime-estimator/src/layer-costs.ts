@@ -1,5 +1,5 @@
 import { EventKind, elementsOf, Phase, row, type TensorIndex, type Trace } from "@remat/trace";
-import { multiplyAddsOf } from "./op-cost.js";
+import { contractionFlopsOf } from "./op-cost.js";
 import { groupOps, opCallOf } from "./op-signatures.js";
 
 /** Weights of a layer, and the cost of its forward pass. */
@@ -8,9 +8,12 @@ export interface LayerCost {
   readonly parameters: number;
   /** Number of non-trainable weight elements. */
   readonly buffers: number;
-  /** FLOPs of the forward pass. A fused multiply-add counts as two. */
+  /**
+   * FLOPs of matrix products, convolutions and attention in the forward pass, as PyTorch's `FlopCounterMode` counts
+   * them: two for each multiply-add.
+   */
   readonly flops: number;
-  /** Multiply-adds of matrix products and convolutions. */
+  /** Multiply-adds in the forward pass, as papers count them. */
   readonly multiplyAdds: number;
   /** Time of the forward pass in milliseconds. */
   readonly forwardMs: number;
@@ -45,7 +48,7 @@ export interface LayerCosts {
  * layerCosts(priceTrace(trace, deviceSpec("a100"))).total.multiplyAdds;
  */
 export function layerCosts(trace: Trace): LayerCosts {
-  const multiplyAdds = multiplyAddsByOp(trace);
+  const flopsOf = contractionFlopsByOp(trace);
   const byName = new Map<string, { -readonly [Field in keyof NamedLayerCost]: NamedLayerCost[Field] }>();
   const layerNamed = (fqn: string, kind: string) => {
     let layer = byName.get(fqn);
@@ -75,11 +78,10 @@ export function layerCosts(trace: Trace): LayerCosts {
     if (trace.ops.phase[op] !== Phase.forward) continue;
     const module = trace.opModule(op);
     const layer = module?.leaf === true ? layerNamed(module.fqn, module.kind) : undefined;
-    const flops = trace.ops.flops[op] || 0;
     for (const cost of [layer ?? outside, all]) {
-      cost.flops += flops;
-      cost.multiplyAdds += multiplyAdds[op];
-      cost.forwardMs += trace.ops.runtimeMs[op];
+      cost.flops += flopsOf[op];
+      cost.multiplyAdds += flopsOf[op] / 2;
+      cost.forwardMs += trace.ops.runtimeMs[op] || 0;
     }
   }
   for (let event = 0; event < trace.events.count; event++) {
@@ -111,8 +113,9 @@ export function layerCosts(trace: Trace): LayerCosts {
   return { layers: [...byName.values()], outside, total: { ...counted, ...all } };
 }
 
-function multiplyAddsByOp(trace: Trace): Float64Array {
+/** FLOPs of an op without a formula are those in the trace. */
+function contractionFlopsByOp(trace: Trace): Float64Array {
   const { ofOp, firstOp } = groupOps(trace);
-  const ofGroup = firstOp.map((op) => multiplyAddsOf(opCallOf(trace, op), trace.header.framework));
-  return Float64Array.from(ofOp, (group) => ofGroup[group]);
+  const ofGroup = firstOp.map((op) => contractionFlopsOf(opCallOf(trace, op), trace.header.framework));
+  return Float64Array.from(ofOp, (group, op) => ofGroup[group] ?? (trace.ops.flops[op] || 0));
 }

@@ -52,6 +52,15 @@ export interface OpCost {
   readonly dtype: string;
 }
 
+/** How costs of ops are counted. */
+export interface CostOptions {
+  /**
+   * True to estimate ops exactly as PyTorch's `RuntimeEstimator` does: with half of their FLOPs, and without the FLOPs
+   * of ops that have no formula in `torch.utils.flop_counter`. Default: false.
+   */
+  readonly asPytorch?: boolean | undefined;
+}
+
 /** The cost of an op that neither computes nor moves data. */
 export const freeOp: OpCost = { flops: 0, bytesRead: 0, bytesWritten: 0, dtype: "float32" };
 

@@ -1,30 +1,33 @@
 import { atenCost } from "./aten/aten-cost.js";
-import type { OpCall, OpCost } from "./op-call.js";
-import { contractionMultiplyAdds } from "./tfjs/contraction-flops.js";
-import { tfjsCost } from "./tfjs/tfjs-cost.js";
+import { atenPacket } from "./aten/free-packets.js";
+import type { CostOptions, OpCall, OpCost } from "./op-call.js";
+import { contractionFlops } from "./tfjs/contraction-flops.js";
+import { kernelFormulas, tfjsCost } from "./tfjs/tfjs-cost.js";
 
 /**
  * Returns the FLOPs and bytes of one op call. `framework` comes from the trace header. For `pytorch`, it counts like
- * PyTorch's own FLOP registry and roofline model. For any other framework, it counts TensorFlow.js kernels.
+ * PyTorch's own FLOP registry and roofline model, and has formulas for more ops. For any other framework, it counts
+ * TensorFlow.js kernels.
  *
  * @example
  * opCost({ name: "aten.mm.default", inputs: [a, b], outputs: [c] }, "pytorch").flops; // 2 · m · n · k
  */
-export function opCost(call: OpCall, framework: string): OpCost {
-  return framework === "pytorch" ? atenCost(call) : tfjsCost(call);
+export function opCost(call: OpCall, framework: string, options: CostOptions = {}): OpCost {
+  return framework === "pytorch" ? atenCost(call, options) : tfjsCost(call);
 }
 
 /** Returns the FLOPs of one op call. See {@link opCost}. */
-export function flopsOf(call: OpCall, framework: string): number {
-  return opCost(call, framework).flops;
+export function flopsOf(call: OpCall, framework: string, options: CostOptions = {}): number {
+  return opCost(call, framework, options).flops;
 }
 
 /**
- * Returns the multiply-adds of one op call, as papers count them. Only matrix products and convolutions have any.
- * PyTorch's registry has FLOPs only for these ops.
+ * Returns the FLOPs of one op call as PyTorch's `FlopCounterMode` counts them: two for each multiply-add of a matrix
+ * product, a convolution or attention, and none for other ops. Undefined for an op without a formula.
  */
-export function multiplyAddsOf(call: OpCall, framework: string): number {
-  return framework === "pytorch" ? atenCost(call).flops / 2 : contractionMultiplyAdds(call);
+export function contractionFlopsOf(call: OpCall, framework: string): number | undefined {
+  if (framework !== "pytorch") return kernelFormulas.has(call.name) ? contractionFlops(call) : undefined;
+  return atenPacket(call.name) === undefined ? undefined : atenCost(call).flops;
 }
 
 /** Returns the bytes that one op call reads and writes. See {@link opCost}. */

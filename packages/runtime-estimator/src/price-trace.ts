@@ -1,5 +1,5 @@
 import { type DeviceSpec, type OpIndex, RuntimeSource, Trace } from "@remat/trace";
-import { computeDtype } from "./op-call.js";
+import { type CostOptions, computeDtype } from "./op-call.js";
 import { opCost } from "./op-cost.js";
 import { groupOps, opCallOf } from "./op-signatures.js";
 import { rooflineMs } from "./roofline.js";
@@ -8,21 +8,21 @@ import { rooflineMs } from "./roofline.js";
  * Returns a copy of `trace` with every op estimated for `device` by the roofline model. It fills the columns
  * `runtimeMs`, `runtimeSource`, `flops`, `bytesRead` and `bytesWritten`, including those of runs recorded in other
  * dtypes. Existing FLOPs and bytes are kept and used, so that an op without a formula can also be estimated for another
- * device. Existing runtimes are replaced.
+ * device. Existing runtimes are replaced. With `asPytorch`, all FLOPs and bytes come from PyTorch's formulas.
  *
  * Needs no framework. The time is linear in the number of ops, and ops with equal cost are estimated once.
  *
  * @example
  * const onH100 = priceTrace(await readTrace(bytes), deviceSpec("h100"));
  */
-export function priceTrace(trace: Trace, device: DeviceSpec): Trace {
+export function priceTrace(trace: Trace, device: DeviceSpec, options: CostOptions = {}): Trace {
   const { ops } = trace;
   const { ofOp, firstOp } = groupOps(trace);
-  const group = priceGroups(trace, firstOp, device);
+  const group = priceGroups(trace, firstOp, device, options);
   const runtimeMs = new Float64Array(ops.count);
-  const flops = ops.flops.slice();
-  const bytesRead = ops.bytesRead.slice();
-  const bytesWritten = ops.bytesWritten.slice();
+  const keep = (column: Float64Array): Float64Array =>
+    options.asPytorch === true ? new Float64Array(ops.count).fill(Number.NaN) : column.slice();
+  const [flops, bytesRead, bytesWritten] = [ops.flops, ops.bytesRead, ops.bytesWritten].map(keep);
   for (let op = 0; op < ops.count; op++) {
     const g = ofOp[op];
     // Only NaN, which stands for unknown, differs from itself.
@@ -45,12 +45,13 @@ export function priceTrace(trace: Trace, device: DeviceSpec): Trace {
     bytesWritten,
   });
   if (trace.recordedIn.size === 0) return priced;
-  const recordedIn = Array.from(trace.recordedIn, ([dtype, run]) => [dtype, priceTrace(run, device)] as const);
+  const recordedIn = Array.from(trace.recordedIn, ([dtype, run]) => [dtype, priceTrace(run, device, options)] as const);
   return new Trace({ ...priced, recordedIn: new Map(recordedIn) });
 
   function priceKept(op: OpIndex): number {
     const dtype = computeDtype(opCallOf(trace, op));
-    return rooflineMs({ flops: flops[op], bytesRead: bytesRead[op], bytesWritten: bytesWritten[op], dtype }, device);
+    const cost = { flops: flops[op], bytesRead: bytesRead[op], bytesWritten: bytesWritten[op], dtype };
+    return rooflineMs(cost, device, options);
   }
 }
 
@@ -58,15 +59,15 @@ export function priceTrace(trace: Trace, device: DeviceSpec): Trace {
  * Returns cost and time of one op of each group, computed by formulas. The result is in columns, so that the pass over
  * ops allocates no objects.
  */
-function priceGroups(trace: Trace, firstOp: readonly number[], device: DeviceSpec) {
+function priceGroups(trace: Trace, firstOp: readonly number[], device: DeviceSpec, options: CostOptions) {
   const column = () => new Float64Array(firstOp.length);
   const group = { flops: column(), bytesRead: column(), bytesWritten: column(), runtimeMs: column() };
   for (let g = 0; g < firstOp.length; g++) {
-    const cost = opCost(opCallOf(trace, firstOp[g]), trace.header.framework);
+    const cost = opCost(opCallOf(trace, firstOp[g]), trace.header.framework, options);
     group.flops[g] = cost.flops;
     group.bytesRead[g] = cost.bytesRead;
     group.bytesWritten[g] = cost.bytesWritten;
-    group.runtimeMs[g] = rooflineMs(cost, device);
+    group.runtimeMs[g] = rooflineMs(cost, device, options);
   }
   return group;
 }

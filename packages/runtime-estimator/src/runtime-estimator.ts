@@ -3,6 +3,7 @@ import { type EstimateMode, parseEstimateMode } from "./estimate-mode.js";
 import { type ModuleOrders, moduleOrders } from "./module-orders.js";
 import { type ModuleRuntime, moduleRuntimes } from "./module-runtimes.js";
 import { modulewiseText, totalText } from "./modulewise-text.js";
+import type { CostOptions } from "./op-call.js";
 import { priceTrace } from "./price-trace.js";
 
 /**
@@ -22,19 +23,25 @@ import { priceTrace } from "./price-trace.js";
 export class RuntimeEstimator {
   private estimateMode: EstimateMode = "operator-level-cost-model";
   private device: DeviceSpec | undefined;
+  private costs: CostOptions = {};
   private runtimes: ReadonlyMap<string, ModuleRuntime> = new Map();
   private orders: ModuleOrders = { modFwPreOrder: [], modFwPostOrder: [], modBwPreOrder: [], modBwPostOrder: [] };
   private totalMs = 0;
   private pricedTrace: Trace | undefined;
 
   /**
-   * Chooses the mode in which the next trace is estimated.
+   * Chooses the mode in which the next trace is estimated. `asPytorch` gives PyTorch's own times, which are half as
+   * long for ops that compute.
    *
    * @throws RematError `ESTIMATE_MODE` for an unknown mode
    */
-  mode(name: EstimateMode | (string & {}), { device }: { readonly device?: DeviceSpec } = {}): this {
+  mode(
+    name: EstimateMode | (string & {}),
+    { device, asPytorch = false }: { readonly device?: DeviceSpec; readonly asPytorch?: boolean } = {},
+  ): this {
     this.estimateMode = parseEstimateMode(name);
     this.device = device;
+    this.costs = { asPytorch };
     return this;
   }
 
@@ -112,7 +119,7 @@ export class RuntimeEstimator {
         `none of the trace's ${count} ops has a measured runtime. Run benchmarkTrace of @remat/runtime-estimator/benchmark on the trace first.`,
       );
     }
-    if (this.device !== undefined) return priceTrace(trace, this.device);
+    if (this.device !== undefined) return priceTrace(trace, this.device, this.costs);
     if (counted((source) => source !== RuntimeSource.none)) return trace;
     throw new RematError(
       "NOT_PRICED",

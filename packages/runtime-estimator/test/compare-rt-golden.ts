@@ -27,7 +27,7 @@ export const hasOpCosts = (golden: Golden): boolean => answeredOps(golden).some(
  * the event, never its `flops`, `rb`, `wb` and `t`.
  */
 export const compareOpCosts: Comparison = (golden) => {
-  const { ops } = priceTrace(readPyTorchTrace(golden), deviceOf(golden));
+  const { ops } = priceTrace(readPyTorchTrace(golden), deviceOf(golden), { asPytorch: true });
   const events = answeredOps(golden);
   if (events.length !== ops.count) return `${events.length} op events, ours ${ops.count}`;
   for (const [op, event] of events.entries()) {
@@ -52,7 +52,7 @@ export const compareRtGolden: Comparison = (golden) => compareOpCosts(golden) ??
 
 const compareRuntimes: Comparison = (golden) => {
   const { results } = golden as Golden & { results: RtResults };
-  const trace = priceTrace(readPyTorchTrace(golden), deviceOf(golden));
+  const trace = priceTrace(readPyTorchTrace(golden), deviceOf(golden), { asPytorch: true });
   const { modRuntimes: found, totalRuntimeMs } = moduleRuntimes(trace);
   const modRuntimes = new Map(found);
   if (!near(results.total_runtime, totalRuntimeMs))

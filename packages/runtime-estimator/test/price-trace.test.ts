@@ -17,17 +17,32 @@ describe("rooflineMs", () => {
   const cost = { flops: 0, bytesRead: 0, bytesWritten: 0, dtype: "float32" };
 
   test("bytes over bandwidth", () => expect(rooflineMs({ ...cost, bytesRead: 3e9, bytesWritten: 1e9 }, spec)).toBe(4));
-  test("half the FLOPs over 75 % of the dtype's peak", () => {
-    expect(rooflineMs({ ...cost, flops: 15e9 }, spec)).toBeCloseTo(1, 12);
-    expect(rooflineMs({ ...cost, flops: 15e9, dtype: "float16" }, spec)).toBeCloseTo(0.1, 12);
+  test("the FLOPs over 75% of the dtype's peak", () => {
+    expect(rooflineMs({ ...cost, flops: 7.5e9 }, spec)).toBeCloseTo(1, 12);
+    expect(rooflineMs({ ...cost, flops: 7.5e9, dtype: "float16" }, spec)).toBeCloseTo(0.1, 12);
+  });
+  test("half of the FLOPs, as PyTorch's RuntimeEstimator does", () => {
+    expect(rooflineMs({ ...cost, flops: 15e9 }, spec, { asPytorch: true })).toBeCloseTo(1, 12);
   });
   test("the longer of both", () => {
-    expect(rooflineMs({ ...cost, flops: 15e9, bytesRead: 2e9 }, spec)).toBe(2);
-    expect(rooflineMs({ ...cost, flops: 45e9, bytesRead: 2e9 }, spec)).toBeCloseTo(3, 12);
+    expect(rooflineMs({ ...cost, flops: 7.5e9, bytesRead: 2e9 }, spec)).toBe(2);
+    expect(rooflineMs({ ...cost, flops: 22.5e9, bytesRead: 2e9 }, spec)).toBeCloseTo(3, 12);
   });
   test("a dtype without a figure is priced as float32, a peak of 0 as no bound", () => {
-    expect(rooflineMs({ ...cost, flops: 15e9, dtype: "int32" }, spec)).toBeCloseTo(1, 12);
-    expect(rooflineMs({ ...cost, flops: 15e9, dtype: "float64" }, spec)).toBe(0);
+    expect(rooflineMs({ ...cost, flops: 7.5e9, dtype: "int32" }, spec)).toBeCloseTo(1, 12);
+    expect(rooflineMs({ ...cost, flops: 7.5e9, dtype: "float64" }, spec)).toBe(0);
+  });
+  test("never exceeds the peak or the bandwidth of any device", () => {
+    const amount = fc.maxSafeNat();
+    const dtype = fc.constantFrom("float64", "float32", "bfloat16", "float16", "int32");
+    fc.assert(
+      fc.property(device, dtype, amount, amount, (known, dtype, flops, bytesRead) => {
+        const seconds = rooflineMs({ flops, bytesRead, bytesWritten: 0, dtype }, known) / 1000;
+        const peak = (known.tflops[dtype] ?? known.tflops["float32"]) * 1e12;
+        expect(flops).toBeLessThanOrEqual(peak * seconds);
+        expect(bytesRead).toBeLessThanOrEqual(known.memoryGBps * 1e9 * seconds * (1 + 1e-12));
+      }),
+    );
   });
 });
 

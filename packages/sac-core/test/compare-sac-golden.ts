@@ -24,7 +24,7 @@ import type { GoldenOrder, GoldenStats, GoldenTradeOff, SacResults } from "./sac
  */
 export function compareSacGolden(golden: Golden): string | undefined {
   const { results, error } = golden as Golden & { results: SacResults; error: { msg: string } | null };
-  const trace = priceTrace(readPyTorchTrace(golden), pyTorchDevice(golden));
+  const trace = priceTrace(readPyTorchTrace(golden), pyTorchDevice(golden), { asPytorch: true });
   const noted = eventsDifference(golden, trace);
   if (noted !== undefined) return noted;
   let stats: Map<string, SACStats>;

@@ -1,4 +1,4 @@
-"""Writes the recorded steps that tests read everywhere, with the figures of PyTorch's trackers: `python write_fixtures.py FOLDER SHARDED_FOLDER`."""
+"""Writes the recorded steps that tests read everywhere, with the figures of PyTorch's trackers: `python write_fixtures.py FOLDER SHARDED_FOLDER FLOPS_FOLDER`."""
 
 import gzip
 import json
@@ -44,7 +44,9 @@ def save(path, recorded, results):
 
 
 if __name__ == "__main__":
+    from flop_cases import write_flop_cases
     from sharded_fixture import write_sharded
 
     write(Path(sys.argv[1]))
     write_sharded(Path(sys.argv[2]))
+    write_flop_cases(Path(sys.argv[3]))

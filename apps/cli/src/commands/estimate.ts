@@ -60,7 +60,7 @@ const options = [
     group: "rare",
     access: "data",
     purpose:
-      "Count ops as PyTorch's SACEstimator does: count in-place random ops twice, and reject in-place ops on a clone",
+      "Estimate and count ops as PyTorch's RuntimeEstimator and SACEstimator do: time half of the FLOPs, count in-place random ops twice, and reject in-place ops on a clone",
   }),
   option("--graphs <folder>", {
     group: "output",
@@ -97,7 +97,7 @@ async function estimate({
     const { asPytorch } = given;
     const estimates = new SACEstimator({ device: pricing.device, asPytorch });
     const source = modelSource(target);
-    const { trace, pricedFor } = await priceModel(source, step, pricing, progress, { damaged: "keep" });
+    const { trace, pricedFor } = await priceModel(source, step, pricing, progress, { damaged: "keep", asPytorch });
     const judged = {
       ...{ target, source, step, units, pricing, typedOptions },
       updateInBackward: given.updateInBackward,

@@ -40,7 +40,7 @@ describe("memory and time of layers", () => {
     const sum = (column: number): number => expected.reduce((all, row) => all + (row[column] as number), 0);
     expect(total).toMatchObject({ parameters: sum(1), buffers: sum(2), multiplyAdds: sum(3) });
     expect(outside.multiplyAdds).toBe(0);
-    expect(total.flops).toBeGreaterThan(2 * total.multiplyAdds);
+    expect(total.flops).toBe(2 * total.multiplyAdds);
     expect(total.flops - outside.flops).toBe(found.reduce((all, { flops }) => all + flops, 0));
     // As tfjs-layers itself counts them.
     const model = build();

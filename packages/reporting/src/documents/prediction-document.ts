@@ -84,6 +84,6 @@ function layersTable({ layers, outside, total }: LayerCosts, limit = layers.leng
       formatMs(forwardMs),
     ]),
     remark:
-      "Multiply-adds count matrix products and convolutions, for the whole batch. A weight shared by several layers counts for each layer, but once in the total.",
+      "FLOPs count matrix products, convolutions and attention, two for each multiply-add, for the whole batch. A weight shared by several layers counts for each layer, but once in the total.",
   };
 }

@@ -33,7 +33,8 @@ describe("summarizeSac", () => {
 
   it("agrees with PyTorch's totals", () => {
     const golden = readGolden(goldenFiles().find((file) => file.name === "sac_02_transformer") as never);
-    for (const module of summarizeSac(transformer, { depth: 99 }).modules) {
+    const asPytorch = priceTrace(readPyTorchTrace(golden), deviceSpec("a100"), { asPytorch: true });
+    for (const module of summarizeSac(asPytorch, { depth: 99 }).modules) {
       const expected = golden["results"].tradeoff_n_segments_2[module.fqn];
       expect(module.memoryBytes, module.fqn).toBe(expected.sac_memory);
       expect(module.runtimeMs / expected.sac_runtime, module.fqn).toBeCloseTo(1, 12);

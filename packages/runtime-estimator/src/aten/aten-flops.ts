@@ -1,4 +1,4 @@
-import type { OpCall } from "../op-call.js";
+import type { CostOptions, OpCall } from "../op-call.js";
 import {
   attention,
   attentionBackward,
@@ -7,23 +7,15 @@ import {
   flashBackward,
   flashForward,
 } from "./attention-flops.js";
-import { CallArguments } from "./call-arguments.js";
+import { CallArguments, type FlopFormula } from "./call-arguments.js";
 import { convolution, convolutionBackward, plainConvolution } from "./convolution-flops.js";
 import { atenPacket } from "./free-packets.js";
+import { matmul } from "./matmul-flops.js";
+import { unregistered } from "./unregistered-flops.js";
 
-type Formula = (a: CallArguments) => number;
-
-/** [m, k] · [k, n], or batched: two FLOPs for each element of the left side and column of the right. */
-const matmul =
-  (first: number, left: string, right: string): Formula =>
-  (a) => {
-    let flops = 2 * (a.shape(first + 1, right).at(-1) ?? 0);
-    for (const size of a.shape(first, left)) flops *= size;
-    return flops;
-  };
-
-const formulas: ReadonlyMap<string, Formula> = new Map(
-  Object.entries<Formula>({
+/** The packets of PyTorch's registry. */
+const registered: ReadonlyMap<string, FlopFormula> = new Map(
+  Object.entries<FlopFormula>({
     mm: matmul(0, "self", "mat2"),
     bmm: matmul(0, "self", "mat2"),
     _scaled_mm: matmul(0, "self", "mat2"),
@@ -49,11 +41,12 @@ const formulas: ReadonlyMap<string, Formula> = new Map(
 );
 
 /**
- * Returns the FLOPs of a dispatched ATen op as PyTorch's FLOP registry counts them (torch/utils/flop_counter.py, 2.13):
- * matrix products, convolutions and attention. Every other op has 0 FLOPs, and the roofline model estimates it by its
- * bytes.
+ * Returns the FLOPs of a dispatched ATen op: those of matrix products, convolutions, attention and fused recurrent
+ * layers. Every other op has 0 FLOPs, and the roofline model estimates it by its bytes. Ops in PyTorch's FLOP registry
+ * count as there (torch/utils/flop_counter.py, 2.13). With `asPytorch`, only these ops have FLOPs.
  */
-export function atenFlops(call: OpCall): number {
-  const formula = formulas.get(atenPacket(call.name) ?? "");
+export function atenFlops(call: OpCall, { asPytorch = false }: CostOptions = {}): number {
+  const packet = atenPacket(call.name) ?? "";
+  const formula = registered.get(packet) ?? (asPytorch ? undefined : unregistered.get(packet));
   return formula === undefined ? 0 : formula(new CallArguments(call));
 }

@@ -1,5 +1,8 @@
 import type { OpCall, TensorType } from "../op-call.js";
 
+/** Returns the FLOPs of one call of an ATen op. */
+export type FlopFormula = (a: CallArguments) => number;
+
 /**
  * The arguments of a dispatched ATen op. In the attributes `args` and `kwargs` a tensor is `"%i"`, the op's i-th input.
  * An argument is looked up by position or, if it was passed by keyword, by its name in the op's schema.
@@ -28,12 +31,21 @@ export class CallArguments {
    */
   tensor(position: number, name: string): TensorType | undefined {
     if (this.args === undefined && !(name in this.kwargs)) return this.call.inputs[position];
-    const value = this.value(position, name);
-    return typeof value === "string" && value.startsWith("%") ? this.call.inputs[Number(value.slice(1))] : undefined;
+    return this.referred(this.value(position, name));
+  }
+
+  /** Returns the tensors of a list argument. */
+  tensors(position: number, name: string): readonly TensorType[] {
+    const list = this.value(position, name);
+    return Array.isArray(list) ? list.flatMap((value) => this.referred(value) ?? []) : [];
   }
 
   /** Returns the shape of a required tensor argument. Empty if it is missing, so that no FLOPs are counted. */
   shape(position: number, name: string): readonly number[] {
     return this.tensor(position, name)?.shape ?? [];
+  }
+
+  private referred(value: unknown): TensorType | undefined {
+    return typeof value === "string" && value.startsWith("%") ? this.call.inputs[Number(value.slice(1))] : undefined;
   }
 }

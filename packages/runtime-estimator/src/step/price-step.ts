@@ -1,9 +1,9 @@
 import type { DeviceSpec, Trace } from "@remat/trace";
 import type { BenchmarkProgress } from "../benchmark/index.js";
-import { type EstimateMode, priceTrace } from "../index.js";
+import { type CostOptions, type EstimateMode, priceTrace } from "../index.js";
 
-/** Options of `priceStep`. */
-export interface PriceStepOptions {
+/** Options of `priceStep`. `asPytorch` does not change measured times. */
+export interface PriceStepOptions extends CostOptions {
   /** Device of the roofline model. In benchmark mode, the model is used for calls that cannot run. */
   readonly device: DeviceSpec;
   /** Called during a benchmark. */
@@ -18,7 +18,7 @@ export interface PriceStepOptions {
  * const priced = await priceStep(trace, "operator-level-cost-model", { device: deviceSpec("a100") });
  */
 export async function priceStep(trace: Trace, mode: EstimateMode, options: PriceStepOptions): Promise<Trace> {
-  if (mode === "operator-level-cost-model") return priceTrace(trace, options.device);
+  if (mode === "operator-level-cost-model") return priceTrace(trace, options.device, options);
   const { benchmarkTrace } = await import("../benchmark/index.js");
   return (await benchmarkTrace(trace, options)).trace;
 }

@@ -5,7 +5,7 @@ import type { EstimateMode } from "../index.js";
 import { type PriceStepOptions, priceStep } from "./price-step.js";
 
 /** Options of `tracePricedStep`. */
-export interface PricedStepOptions extends TraceStepOptions, Pick<PriceStepOptions, "device"> {
+export interface PricedStepOptions extends TraceStepOptions, Pick<PriceStepOptions, "device" | "asPytorch"> {
   /** True to run the step on the current backend. Default: false. The step then runs in fake mode, without data. */
   readonly isReal?: boolean;
   /** Called during a benchmark of ops. */
@@ -23,9 +23,9 @@ export interface PricedStepOptions extends TraceStepOptions, Pick<PriceStepOptio
 export async function tracePricedStep(
   mode: EstimateMode,
   exported: unknown,
-  { device, isReal = false, onTimed, ...request }: PricedStepOptions,
+  { device, asPytorch, isReal = false, onTimed, ...request }: PricedStepOptions,
 ): Promise<Trace> {
   const { traceFakeStep, traceStep } = await import("@remat/tracer");
   const trace = await (isReal ? traceStep : traceFakeStep)(exported, request);
-  return priceStep(trace, mode, { device, ...(onTimed !== undefined && { onProgress: onTimed }) });
+  return priceStep(trace, mode, { device, asPytorch, ...(onTimed !== undefined && { onProgress: onTimed }) });
 }

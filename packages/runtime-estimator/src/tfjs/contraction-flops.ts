@@ -87,11 +87,11 @@ const withEpilogue =
     formula(call) + epilogueFlops(call);
 
 /** Matrix products and convolutions with their fused ops. */
-export const contractionFlops: Readonly<Record<string, KernelFormula>> = Object.fromEntries(
+export const contractionFormulas: Readonly<Record<string, KernelFormula>> = Object.fromEntries(
   Object.entries(contractions).map(([name, formula]) => [name, fused.has(name) ? withEpilogue(formula) : formula]),
 );
 
-/** Returns the multiply-adds of a kernel: half of the FLOPs of a matrix product or a convolution, otherwise 0. */
-export function contractionMultiplyAdds(call: OpCall): number {
-  return (contractions[call.name]?.(call) ?? 0) / 2;
+/** Returns the FLOPs of a matrix product or a convolution without its fused ops. Returns 0 for other kernels. */
+export function contractionFlops(call: OpCall): number {
+  return contractions[call.name]?.(call) ?? 0;
 }

@@ -1,5 +1,5 @@
 import { bytesOfTensor, computeDtype, freeOp, type OpCall, type OpCost, sumBytes } from "../op-call.js";
-import { contractionFlops } from "./contraction-flops.js";
+import { contractionFormulas } from "./contraction-flops.js";
 import { dataMovement, elementwiseFlops } from "./elementwise-flops.js";
 import type { KernelFormula } from "./kernel-formula.js";
 import { reductionFlops } from "./reduction-flops.js";
@@ -7,7 +7,7 @@ import { windowFlops } from "./window-flops.js";
 
 /** FLOP formulas by TensorFlow.js kernel name. @internal */
 export const kernelFormulas: ReadonlyMap<string, KernelFormula> = new Map(
-  Object.entries({ ...contractionFlops, ...windowFlops, ...reductionFlops, ...elementwiseFlops, ...dataMovement }),
+  Object.entries({ ...contractionFormulas, ...windowFlops, ...reductionFlops, ...elementwiseFlops, ...dataMovement }),
 );
 
 /** Kernels that only relabel a buffer, on every backend. */

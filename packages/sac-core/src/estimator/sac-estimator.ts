@@ -29,8 +29,8 @@ export interface SACEstimatorOptions {
   /** How flat models are grouped into modules. Default: `auto`. */
   readonly grouping?: Grouping;
   /**
-   * True to count and fail exactly like PyTorch, also in known odd cases. See `asPytorch` of `GainOptions` and
-   * `SACStatsOptions` in `@remat/sac-core`.
+   * True to estimate, count and fail exactly like PyTorch, also in known odd cases. See `asPytorch` of `GainOptions` and
+   * `SACStatsOptions` in `@remat/sac-core`, and of `CostOptions` in `@remat/runtime-estimator`.
    */
   readonly asPytorch?: boolean;
 }
@@ -111,11 +111,13 @@ export class SACEstimator {
   async estimateStep(
     mode: EstimateMode | (string & {}),
     exported: unknown,
-    request: Omit<PricedStepOptions, "device"> = {},
+    request: Omit<PricedStepOptions, "device" | "asPytorch"> = {},
   ): Promise<this> {
     const parsed = parseEstimateMode(mode);
     const { grouping } = this.options;
-    return this.take(await tracePricedStep(parsed, exported, { grouping, ...request, device: this.device }));
+    return this.take(
+      await tracePricedStep(parsed, exported, { grouping, ...request, device: this.device, ...this.variant }),
+    );
   }
 
   /**
@@ -175,7 +177,7 @@ export class SACEstimator {
   }
 
   private async price(trace: Trace, mode: EstimateMode): Promise<this> {
-    return this.take(await priceStep(trace, mode, { device: this.device }));
+    return this.take(await priceStep(trace, mode, { device: this.device, ...this.variant }));
   }
 
   private get variant(): { asPytorch: boolean } {
