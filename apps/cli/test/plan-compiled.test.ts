@@ -35,18 +35,18 @@ describe("remat plan of a compiled model", () => {
       Planned: 4.871 MiB (78.7%), 7.64% more time. This fits.
       Next:  torch._functorch.config.activation_memory_budget = 0.5
 
-      GPT2LMHeadModel: for torch.compile, estimated for A100
+      GPT2LMHeadModel: for torch.compile, estimated for A100 (roofline, not calibrated)
       budget 5.263 MiB; peaks are before Inductor fuses ops, and include 532 KiB of weights and buffers and 2 KiB of inputs
 
-      ==========================  ====================  =========  =============  ========  ==========  ==============
-        activation_memory_budget  Saved for backward    Peak       Of baseline    Step      Overhead    Point
-      ==========================  ====================  =========  =============  ========  ==========  ==============
-                            1     3.838 MiB             6.192 MiB  100.0%         25.14 µs  0%          baseline
-                            0.75  2.838 MiB             5.753 MiB  92.9%          25.92 µs  3.07%
-                            0.5   1.75 MiB              4.871 MiB  78.7%          27.07 µs  7.64%       planned, least
-                            0.25  960 KiB               5.061 MiB  81.7%          29.67 µs  18.0%
-                            0     0 B                   6.754 MiB  109.1%         33.92 µs  34.9%
-      ==========================  ====================  =========  =============  ========  ==========  ==============
+      ==========================  ====================  =========  =============  ======  ==========  ==============
+        activation_memory_budget  Saved for backward    Peak       Of baseline    Step    Overhead    Point
+      ==========================  ====================  =========  =============  ======  ==========  ==============
+                            1     3.838 MiB             6.192 MiB  100.0%         25 µs   0%          baseline
+                            0.75  2.838 MiB             5.753 MiB  92.9%          26 µs   3.07%
+                            0.5   1.75 MiB              4.871 MiB  78.7%          27 µs   7.64%       planned, least
+                            0.25  960 KiB               5.061 MiB  81.7%          30 µs   18.0%
+                            0     0 B                   6.754 MiB  109.1%         34 µs   34.9%
+      ==========================  ====================  =========  =============  ======  ==========  ==============
 
       Set this before you compile the model:
 

@@ -1,5 +1,14 @@
-import { describeBest, describeNext, type FitCell, type FitSummary, fitMatrix, formatRate, valueOf } from "@remat/fit";
-import { formatBytes, formatMs, formatWholePercent } from "@remat/reporting";
+import {
+  describeBest,
+  describeNext,
+  type FitCell,
+  type FitSummary,
+  fitMatrix,
+  formatRate,
+  formatStepMs,
+  valueOf,
+} from "@remat/fit";
+import { formatBytes, formatWholePercent } from "@remat/reporting";
 import { type Html, html } from "@remat/trace/emit";
 import { fitScript, fitStyle } from "./html/fit-page.js";
 
@@ -34,17 +43,17 @@ export function renderFit(summary: FitSummary, { notes = [] }: RenderFitOptions 
     const { batch, microBatches, peakBytes, memoryShare, stepMs, samplesPerSecond, costPerMillion, isOnFront } = row;
     const facts = [
       `${formatBytes(peakBytes)}, ${formatWholePercent(memoryShare)}`,
-      ...(samplesPerSecond === undefined ? [] : [`${formatRate(samplesPerSecond)} samples/s`]),
-      ...(stepMs === undefined ? [] : [`${formatMs(stepMs)} a step`]),
-      ...(costPerMillion === undefined ? [] : [`${formatRate(costPerMillion)} a million`]),
+      ...(samplesPerSecond === undefined ? [] : [`${formatRate(samplesPerSecond, summary)} samples/s`]),
+      ...(stepMs === undefined ? [] : [`${formatStepMs(stepMs, summary)} a step`]),
+      ...(costPerMillion === undefined ? [] : [`${formatRate(costPerMillion, summary)} a million`]),
       ...(row.next === undefined ? [] : [`next ${describeNext(row.next)}`]),
     ];
     const aims = [peakBytes, -(samplesPerSecond ?? 0), costPerMillion ?? 0];
-    return html`<td class="${`${isOnFront ? "front" : ""} ${isBest ? "best" : ""}`.trim()}" data-of="${of}" data-rank="${rankOf.get(row)}" data-aims="${JSON.stringify(aims)}" data-text="${describeBest(row)}"><strong>${batch}${microBatches > 1 && html` × ${microBatches}`}</strong>${facts.map((fact) => html`<small>${fact}</small>`)}</td>`;
+    return html`<td class="${`${isOnFront ? "front" : ""} ${isBest ? "best" : ""}`.trim()}" data-of="${of}" data-rank="${rankOf.get(row)}" data-aims="${JSON.stringify(aims)}" data-text="${describeBest(row, summary)}"><strong>${batch}${microBatches > 1 && html` × ${microBatches}`}</strong>${facts.map((fact) => html`<small>${fact}</small>`)}</td>`;
   };
   const { html: page } = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${model} – configurations that fit</title>${fitStyle}</head>
-<body><header><h1>Configurations that fit: ${model}</h1><p id="best" role="status">${best === undefined ? "nothing fits" : describeBest(best)}</p>
+<body><header><h1>Configurations that fit: ${model}</h1><p id="best" role="status">${best === undefined ? "nothing fits" : describeBest(best, summary)}</p>
 ${notes.map((note) => html`<p class="note">${note}</p>`)}${left > 0 && html`<p class="note">The search ended early: ${left} configurations were not tried.</p>`}</header>
 <main><form aria-label="Filters">${values.map(
     ({ dimension, values: all }, i) =>

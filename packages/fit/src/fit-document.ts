@@ -1,4 +1,7 @@
 import {
+  estimatedDigits,
+  formatCount,
+  formatEstimatedMs,
   formatMs,
   formatOverhead,
   formatWholePercent,
@@ -55,7 +58,7 @@ export function fitDocument(
       {
         kind: "text",
         lines: [
-          `${model}: ${best === undefined ? describeNothing(summary) : `best of ${rows.length + notFitting.length} configurations: ${describeBest(best, size)}`}`,
+          `${model}: ${best === undefined ? describeNothing(summary) : `best of ${rows.length + notFitting.length} configurations: ${describeBest(best, summary, size)}`}`,
           ...describeUnproven(summary),
           ...describeEnd(summary),
           ...(command === undefined ? [] : [command]),
@@ -129,18 +132,23 @@ export function describeConfiguration({ device, optimizer, precision, way, ranks
 }
 
 /** Returns the batch, memory and speed of a row in words. */
-export function describeBest(row: RankedRow, size: SizeFormat = sizeFormat("auto")): string {
+export function describeBest(
+  row: RankedRow,
+  summary: Pick<FitSummary, "timesAre">,
+  size: SizeFormat = sizeFormat("auto"),
+): string {
   const { configuration, batch, microBatches, peakBytes, memoryBytes, stepMs, samplesPerSecond, costPerMillion } = row;
   const { libraryBytes } = row;
   return [
     `batch ${batch}${microBatches === 1 ? "" : ` × ${microBatches}`} on ${describeConfiguration(configuration)}: ${size(peakBytes)} of ${size(memoryBytes)}${libraryBytes === undefined ? "" : `, plus ${size(libraryBytes)} for kernel libraries`}`,
-    ...(stepMs === undefined ? [] : [`${formatMs(stepMs)} per step`]),
-    ...(samplesPerSecond === undefined ? [] : [`${formatRate(samplesPerSecond)} samples/s`]),
-    ...(costPerMillion === undefined ? [] : [`${formatRate(costPerMillion)} per million samples`]),
+    ...(stepMs === undefined ? [] : [`${formatStepMs(stepMs, summary)} per step`]),
+    ...(samplesPerSecond === undefined ? [] : [`${formatRate(samplesPerSecond, summary)} samples/s`]),
+    ...(costPerMillion === undefined ? [] : [`${formatRate(costPerMillion, summary)} per million samples`]),
   ].join(", ");
 }
 
-function fittingTable({ rows }: FitSummary, size: SizeFormat): DocumentPart {
+function fittingTable(summary: FitSummary, size: SizeFormat): DocumentPart {
+  const { rows } = summary;
   const has = (test: (row: RankedRow) => boolean): boolean => rows.some(test);
   const columns: readonly (readonly [
     header: string,
@@ -153,12 +161,12 @@ function fittingTable({ rows }: FitSummary, size: SizeFormat): DocumentPart {
     ["Passes", 5, has(({ microBatches }) => microBatches > 1), ({ microBatches }) => String(microBatches)],
     ["Peak", 10, true, ({ peakBytes }) => size(peakBytes)],
     ["Memory", 7, true, ({ memoryShare }) => formatWholePercent(memoryShare)],
-    ["Step", 8, true, ({ stepMs }) => (stepMs === undefined ? "" : formatMs(stepMs))],
+    ["Step", 8, true, ({ stepMs }) => (stepMs === undefined ? "" : formatStepMs(stepMs, summary))],
     [
       "Samples/s",
       9,
       true,
-      ({ samplesPerSecond }) => (samplesPerSecond === undefined ? "" : formatRate(samplesPerSecond)),
+      ({ samplesPerSecond }) => (samplesPerSecond === undefined ? "" : formatRate(samplesPerSecond, summary)),
     ],
     ["Overhead", 4, has(({ overhead }) => overhead > 0), ({ overhead }) => formatOverhead(overhead)],
     [
@@ -171,7 +179,7 @@ function fittingTable({ rows }: FitSummary, size: SizeFormat): DocumentPart {
       "Per million",
       6,
       has(({ costPerMillion }) => costPerMillion !== undefined),
-      ({ costPerMillion }) => (costPerMillion === undefined ? "" : formatRate(costPerMillion)),
+      ({ costPerMillion }) => (costPerMillion === undefined ? "" : formatRate(costPerMillion, summary)),
     ],
     ["Front", 3, true, ({ isOnFront }) => (isOnFront ? "yes" : "")],
     [
@@ -261,8 +269,18 @@ const lastAsked = "not tried";
 
 const notProven = "but one may exist (more --iterations search longer)";
 
-/** Returns a rate or a price with four digits and without an exponent. */
-export function formatRate(value: number): string {
+/**
+ * Formats a rate or a price: with four digits if it was measured, or with two digits and a unit such as k or M if it is
+ * an estimate.
+ */
+export function formatRate(value: number, { timesAre }: Pick<FitSummary, "timesAre">): string {
   if (value < 0.001) return "< 0.001";
-  return value >= 1000 ? String(Math.round(value)) : String(Number(value.toPrecision(4)));
+  const rounded = Number(value.toPrecision(timesAre === "estimated" ? estimatedDigits : 4));
+  if (timesAre === "estimated") return rounded < 9999.5 ? String(rounded) : formatCount(rounded);
+  return value >= 1000 ? String(Math.round(value)) : String(rounded);
+}
+
+/** Formats the time of a step as precisely as it is known. */
+export function formatStepMs(ms: number, { timesAre }: Pick<FitSummary, "timesAre">): string {
+  return timesAre === "estimated" ? formatEstimatedMs(ms) : formatMs(ms);
 }

@@ -5,6 +5,7 @@ export {
   type FitDocumentOptions,
   fitDocument,
   formatRate,
+  formatStepMs,
 } from "./fit-document.js";
 export { type FitRequest, unitsOf, usualIterations } from "./fit-request.js";
 export {

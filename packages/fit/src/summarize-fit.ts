@@ -14,6 +14,8 @@ export interface RankedRow extends FitRow {
 export interface FitSummary {
   readonly model: string;
   readonly objective: FitObjective;
+  /** How step times were obtained: estimated by the roofline of each device, or measured when the run was recorded. */
+  readonly timesAre: "estimated" | "measured";
   /** The best row. Undefined if nothing fits. */
   readonly best: RankedRow | undefined;
   /** The rows that fit, the best first. */
@@ -49,7 +51,8 @@ export function summarizeFit(
   answers: readonly (FitAnswer | undefined)[],
   { model, prices = {} }: SummarizeFitOptions,
 ): FitSummary {
-  const [{ objective }] = units;
+  const [{ objective, keepsMeasured = false }] = units;
+  const timesAre = keepsMeasured ? "measured" : "estimated";
   const found = units.flatMap((_, i) => {
     const answer = answers[i];
     return answer?.kind === "fits" ? [withCosts(answer.row, prices)] : [];
@@ -64,7 +67,7 @@ export function summarizeFit(
     answer?.kind === "refused" ? [{ configuration: answer.configuration, reason: answer.reason }] : [],
   );
   const left = units.filter((_, i) => answers[i] === undefined).length;
-  return { model, objective, best: rows[0], rows, notFitting, refused, left };
+  return { model, objective, timesAre, best: rows[0], rows, notFitting, refused, left };
 }
 
 type CostedRow = Omit<RankedRow, "isOnFront">;

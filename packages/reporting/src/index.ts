@@ -20,10 +20,13 @@ export {
   compareTable,
   compareView,
 } from "./compare-view.js";
+export { formatCount } from "./describe-costs.js";
 export { describeProof } from "./describe-proof.js";
 export {
+  estimatedDigits,
   formatChange,
   formatChosenPercent,
+  formatEstimatedMs,
   formatMs,
   formatOverhead,
   formatPercent,
@@ -88,6 +91,7 @@ export {
 } from "./summarize-plan.js";
 export { type RegionCause, type RegionExcess, type RegionsSummary, summarizeRegions } from "./summarize-regions.js";
 export { type ModuleSacSummary, type SacSummary, type SummarizeSacOptions, summarizeSac } from "./summarize-sac.js";
+export { describePricing, isEstimated, type TimeFormat, timeFormat } from "./time-quality.js";
 export {
   type EnvironmentFact,
   type EnvironmentGroup,

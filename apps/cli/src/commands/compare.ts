@@ -69,7 +69,7 @@ async function compare({ targets: [model], options: given, io }: Invocation<type
   const network = networkOf(given.network, pricing.device);
   const progress = new Progress(io);
   try {
-    const { trace } = await priceModel(modelSource(model), modelOptions, pricing, progress);
+    const { trace, pricedFor } = await priceModel(modelSource(model), modelOptions, pricing, progress);
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
     progress.show(`sharding ${trace.header.model ?? model}`, true);
     const { memoryBytes } = deviceToFit(trace, pricing.device, pricing.isAsked);
@@ -79,7 +79,7 @@ async function compare({ targets: [model], options: given, io }: Invocation<type
       network,
     });
     progress.clear();
-    shown.write(format.write(shardingsDocument(comparison, { units }), shapeOf(io)));
+    shown.write(format.write(shardingsDocument(comparison, { trace, pricedFor, units }), shapeOf(io)));
   } finally {
     progress.clear();
   }

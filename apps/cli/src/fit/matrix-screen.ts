@@ -114,7 +114,7 @@ export function drawMatrix(
   return [
     fitted(
       displaySafe(
-        `${left.model}: ${left.best === undefined ? "nothing in the selection fits" : describeBest(left.best)}`,
+        `${left.model}: ${left.best === undefined ? "nothing in the selection fits" : describeBest(left.best, left)}`,
       ),
     ),
     "",
@@ -124,7 +124,7 @@ export function drawMatrix(
         name(displaySafe(rows[row].name)) +
         shownWays
           .map((column) => {
-            const text = cellText(rows[row].cells[column])
+            const text = cellText(rows[row].cells[column], left)
               .slice(0, cellWidth - 1)
               .padEnd(cellWidth - 1);
             return `${row === state.row && column === state.column ? `\u001b[7m${text}\u001b[27m` : text} `;
@@ -135,7 +135,7 @@ export function drawMatrix(
       ? [fitted(`rows ${shownRows[0] + 1} to ${shownRows.at(-1)! + 1} of ${rows.length}`)]
       : []),
     "",
-    fitted(displaySafe(tellCell(cellAt(matrix, state)))),
+    fitted(displaySafe(tellCell(cellAt(matrix, state), left))),
     fitted(
       displaySafe(
         [
@@ -161,19 +161,21 @@ function windowOf(count: number, at: number, room: number): readonly number[] {
   return Array.from({ length: Math.min(room, count - from) }, (_, i) => from + i);
 }
 
-function cellText(cell: FitCell | undefined): string {
+function cellText(cell: FitCell | undefined, summary: FitSummary): string {
   if (cell === undefined) return "";
   if (cell.kind === "refused") return " unsupported";
   if (cell.kind === "not-fitting") return " does not fit";
   const { row, isBest } = cell;
   const passes = row.microBatches > 1 ? `×${row.microBatches}` : "";
-  const rate = row.samplesPerSecond === undefined ? "" : ` ${formatRate(row.samplesPerSecond)}/s`;
+  const rate = row.samplesPerSecond === undefined ? "" : ` ${formatRate(row.samplesPerSecond, summary)}/s`;
   return `${isBest ? ">" : row.isOnFront ? "*" : " "}${row.batch}${passes}${rate}`;
 }
 
-function tellCell(cell: FitCell | undefined): string {
+function tellCell(cell: FitCell | undefined, summary: FitSummary): string {
   if (cell === undefined) return "not tried";
   if (cell.kind === "fits")
-    return describeBest(cell.row) + (cell.row.next === undefined ? "" : `; next ${describeNext(cell.row.next)}`);
+    return (
+      describeBest(cell.row, summary) + (cell.row.next === undefined ? "" : `; next ${describeNext(cell.row.next)}`)
+    );
   return `${describeConfiguration(cell.configuration)}: ${cell.kind === "refused" ? cell.reason : `does not fit: ${describeNext(cell.smallest)}`}`;
 }

@@ -101,7 +101,7 @@ export async function planForRanks(trace: Trace, name: string, request: RanksReq
     if (codePath !== undefined) await writeFor("--fsdp-code", codePath, fullyShardCode(trace, found.plan), io);
   }
   const comparison = compareShardings(trace, rowsOf(answer, sharding.name), { ...judge, memoryBytes: budgetBytes });
-  const document = shardingsDocument(comparison, { units: shown.units });
+  const document = shardingsDocument(comparison, { trace, pricedFor: device.name, units: shown.units });
   const lines = remarks(answer, sharding.name);
   const parts = () => [...document.parts(), { kind: "text" as const, lines }];
   write(shown.format.write({ ...document, parts }, shapeOf(io)));

@@ -8,7 +8,7 @@ import {
   torchCheckpointExecutor,
 } from "@remat/planner/executors";
 import { type CheckpointPolicyFile, toCheckpointPolicyFile, writeCheckpointPolicyFile } from "@remat/pytorch";
-import { formatTypedPercent } from "@remat/reporting";
+import { formatTypedPercent, isEstimated } from "@remat/reporting";
 import { type CheckpointsPoint, checkpointsDocument } from "@remat/reporting/documents";
 import { RematError, type Trace } from "@remat/trace";
 import type { TerminalText } from "@remat/trace/emit";
@@ -105,6 +105,7 @@ function summaryOf(
   return {
     name,
     pricedFor,
+    isEstimated: isEstimated(trace),
     stepMs,
     budgetBytes,
     plain: point("stock", plain),

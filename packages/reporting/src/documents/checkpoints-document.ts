@@ -1,8 +1,8 @@
 import type { HostShare } from "@remat/memory/checkpointing";
-import { formatMs, formatOverhead, formatPercent } from "../format-quantity.js";
+import { formatEstimatedMs, formatMs, formatOverhead, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
-import { labelDevice } from "../verdict/label-device.js";
+import { describePricing } from "../time-quality.js";
 
 /** A step's memory and time under a checkpointing policy. */
 export interface CheckpointsPoint {
@@ -30,6 +30,8 @@ export interface CheckpointsSummary {
   readonly name: string;
   /** The device or method used to estimate op times, in words. */
   readonly pricedFor: string;
+  /** True if a roofline model estimated the op times. */
+  readonly isEstimated: boolean;
   readonly stepMs: number;
   /** How much of the host's time is part of the op times. */
   readonly host: HostShare;
@@ -54,13 +56,27 @@ export interface CheckpointsSummary {
  */
 export function checkpointsDocument(summary: CheckpointsSummary, units?: SizeUnit): OutputDocument {
   const size = sizeFormat(units);
-  const { name, pricedFor, stepMs, host, budgetBytes, plain, planned, least, byHand, refused, notes = [] } = summary;
+  const {
+    name,
+    pricedFor,
+    isEstimated,
+    stepMs,
+    host,
+    budgetBytes,
+    plain,
+    planned,
+    least,
+    byHand,
+    refused,
+    notes = [],
+  } = summary;
+  const time = isEstimated ? formatEstimatedMs : formatMs;
   const points = [plain, ...(planned ? [planned] : []), ...byHand, least];
   const row = (point: CheckpointsPoint) => [
     point.name === "stock" ? "baseline" : point.name,
     size(point.peakBytes),
     formatPercent(point.peakBytes / plain.peakBytes),
-    formatMs(stepMs + point.recomputeMs + point.bookkeepingMs),
+    time(stepMs + point.recomputeMs + point.bookkeepingMs),
     formatOverhead(point.overhead),
   ];
   const budget = budgetBytes === undefined ? "no budget" : `budget ${size(budgetBytes)}`;
@@ -69,7 +85,7 @@ export function checkpointsDocument(summary: CheckpointsSummary, units?: SizeUni
       {
         kind: "text",
         lines: [
-          `${name}: for torch.utils.checkpoint, estimated for ${labelDevice(pricedFor)}`,
+          `${name}: for torch.utils.checkpoint, ${describePricing(pricedFor, isEstimated)}`,
           `${budget}; simulated as PyTorch does it, ${timesOf(host)}`,
           ...notes.map((note) => `note: ${note}`),
         ],

@@ -1,7 +1,7 @@
-import { formatChosenPercent, formatMs, formatOverhead, formatPercent } from "../format-quantity.js";
+import { formatChosenPercent, formatEstimatedMs, formatOverhead, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
-import { labelDevice } from "../verdict/label-device.js";
+import { describePricing } from "../time-quality.js";
 
 /** Memory and time of a compiled model's step under an activation memory budget. */
 export interface CompiledPlanPoint {
@@ -58,7 +58,7 @@ export function compiledPlanDocument(summary: CompiledPlanSummary, units?: SizeU
     size(point.savedBytes),
     size(point.peakBytes),
     formatPercent(point.peakBytes / stock.peakBytes),
-    formatMs(point.stepMs),
+    formatEstimatedMs(point.stepMs),
     formatOverhead(point.overhead),
   ];
   const headers = ["activation_memory_budget", "Saved for backward", "Peak", "Of baseline", "Step", "Overhead"];
@@ -72,7 +72,7 @@ export function compiledPlanDocument(summary: CompiledPlanSummary, units?: SizeU
       {
         kind: "text",
         lines: [
-          `${name}: for torch.compile, estimated for ${labelDevice(pricedFor)}`,
+          `${name}: for torch.compile, ${describePricing(pricedFor, true)}`,
           `${budget}; peaks are before Inductor fuses ops, and include ${size(staticBytes)} of weights and buffers and ${size(inputBytes)} of inputs`,
           ...notes.map((note) => `note: ${note}`),
         ],

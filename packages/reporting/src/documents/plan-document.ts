@@ -1,11 +1,11 @@
 import { traceNotes } from "@remat/trace";
 import { labelCategory } from "../category-colours.js";
 import { describeProof } from "../describe-proof.js";
-import { formatMs, formatOverhead, formatPercent } from "../format-quantity.js";
+import { formatOverhead, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import type { Offloaded, PlanPoint, PlanSummary, Recomputed } from "../summarize-plan.js";
-import { labelDevice } from "../verdict/label-device.js";
+import { describePricing, isEstimated, type TimeFormat, timeFormat } from "../time-quality.js";
 import { frontRecords, frontTables, type PlanFront } from "./plan-front.js";
 
 /** Options of a report on a plan. */
@@ -46,6 +46,7 @@ export interface PlanSection {
 export function planDocument(summary: PlanSummary, options: PlanDocumentOptions = {}): OutputDocument {
   const { front, sections = [], notes = [], units } = options;
   const size = sizeFormat(units);
+  const time = timeFormat(summary.trace);
   const [stock] = summary.points;
   return {
     parts: () => [
@@ -55,7 +56,7 @@ export function planDocument(summary: PlanSummary, options: PlanDocumentOptions 
         return { kind: "table", title, headers, rows, remark };
       }),
       pointsByCategory(summary, size),
-      ...(summary.offloaded === undefined ? [] : [textOf(describeOffloaded(summary.offloaded, size))]),
+      ...(summary.offloaded === undefined ? [] : [textOf(describeOffloaded(summary.offloaded, size, time))]),
       ...(summary.recomputed.runs > 0
         ? recomputedTables(summary, size)
         : [
@@ -63,7 +64,7 @@ export function planDocument(summary: PlanSummary, options: PlanDocumentOptions 
               `Nothing is recomputed. Freeing each storage after its last use ${summary.offloaded === undefined ? "is" : "and offloading are"} enough.`,
             ),
           ]),
-      ...(front === undefined ? [] : frontParts(front, stock.peakBytes, size)),
+      ...(front === undefined ? [] : frontParts(front, stock.peakBytes, time, size)),
     ],
     records: () => (front === undefined ? freedRecords(summary) : frontRecords(front)),
     value: () => planSummaryJson(summary, options),
@@ -80,11 +81,13 @@ const textOf = (line: string): DocumentPart => ({ kind: "text", lines: [line] })
 export function describeOffloaded(
   { tensors, bytes, reloadedBytes, hostPeakBytes, transferMs }: Offloaded,
   size: SizeFormat,
+  time: TimeFormat,
 ): string {
-  return `Offloaded: ${tensors} ${tensors === 1 ? "tensor" : "tensors"}, ${size(bytes)}, at most ${size(hostPeakBytes)} of it in host memory at once. ${size(reloadedBytes)} is reloaded. The transfers add ${formatMs(transferMs)} to the step, during which nothing is computed.`;
+  return `Offloaded: ${tensors} ${tensors === 1 ? "tensor" : "tensors"}, ${size(bytes)}, at most ${size(hostPeakBytes)} of it in host memory at once. ${size(reloadedBytes)} is reloaded. The transfers add ${time(transferMs)} to the step, during which nothing is computed.`;
 }
 
-function figuresTable({ points }: PlanSummary, size: SizeFormat): DocumentPart {
+function figuresTable({ trace, points }: PlanSummary, size: SizeFormat): DocumentPart {
+  const time = timeFormat(trace);
   const [stock] = points;
   return {
     kind: "table",
@@ -93,28 +96,29 @@ function figuresTable({ points }: PlanSummary, size: SizeFormat): DocumentPart {
       labelPoint(point.name),
       size(point.peakBytes),
       formatPercent(point.peakBytes / stock.peakBytes),
-      formatMs(point.stepMs),
+      time(point.stepMs),
       formatOverhead(point.overhead),
     ]),
   };
 }
 
 function recomputedTables(
-  { byModule, byKernel, recomputed, freed, freedCount }: PlanSummary,
+  { trace, byModule, byKernel, recomputed, freed, freedCount }: PlanSummary,
   size: SizeFormat,
 ): DocumentPart[] {
+  const time = timeFormat(trace);
   return [
     {
       kind: "table",
       title: "Recomputed by module",
       headers: ["Module", ...recomputedHeaders],
-      rows: recomputedRows(byModule, recomputed, size),
+      rows: recomputedRows(byModule, recomputed, time, size),
     },
     {
       kind: "table",
       title: "Recomputed by kernel",
       headers: ["Kernel", ...recomputedHeaders],
-      rows: recomputedRows(byKernel, recomputed, size),
+      rows: recomputedRows(byKernel, recomputed, time, size),
     },
     {
       kind: "table",
@@ -141,14 +145,14 @@ function recomputedTables(
         String(storage.freedAfterOp),
         String(storage.neededByOp),
         String(storage.runs),
-        formatMs(storage.ms),
+        time(storage.ms),
       ]),
     },
   ];
 }
 
-function frontParts(front: PlanFront, stockBytes: number, size: SizeFormat): DocumentPart[] {
-  const { headers, points, recommended } = frontTables(front, stockBytes, formatMs, size);
+function frontParts(front: PlanFront, stockBytes: number, time: TimeFormat, size: SizeFormat): DocumentPart[] {
+  const { headers, points, recommended } = frontTables(front, stockBytes, time, size);
   return [
     { kind: "table", title: "Memory against time", headers: ["Budget", ...headers], rows: points },
     { kind: "table", title: "Recommended", headers: ["Allowed overhead", ...headers], rows: recommended },
@@ -167,11 +171,16 @@ const labelPoint = (name: PlanPoint["name"]): string => pointLabels[name];
 
 const recomputedHeaders: readonly string[] = ["Ops recomputed", "Time", "Share", "Memory"];
 
-function recomputedRows(groups: readonly Recomputed[], total: Recomputed, size: SizeFormat): string[][] {
+function recomputedRows(
+  groups: readonly Recomputed[],
+  total: Recomputed,
+  time: TimeFormat,
+  size: SizeFormat,
+): string[][] {
   return [...groups, total].map(({ name, runs, ms, bytes }) => [
     name,
     String(runs),
-    formatMs(ms),
+    time(ms),
     formatPercent(total.ms > 0 ? ms / total.ms : 0),
     size(bytes),
   ]);
@@ -204,8 +213,8 @@ function describePlan(
     ...(origin.seed === undefined ? [] : [`seed ${origin.seed}`]),
   ];
   return [
-    `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, estimated for ${labelDevice(pricedFor ?? header.device)}; ${trace.ops.count} ops`,
-    `budget ${size(origin.budgetBytes)}, method ${origin.method}${effort.length === 0 ? "" : `, ${effort.join(", ")}`}; ${describeProof(plan)}`,
+    `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, ${describePricing(pricedFor ?? header.device, isEstimated(trace))}; ${trace.ops.count} ops`,
+    `budget ${size(origin.budgetBytes)}, method ${origin.method}${effort.length === 0 ? "" : `, ${effort.join(", ")}`}; ${describeProof(plan, timeFormat(trace))}`,
     ...(elsewhere.size === 0
       ? []
       : [

@@ -2,10 +2,9 @@ import type { HeldPeak } from "@remat/memory";
 import { type LayerCosts, layerCosts } from "@remat/runtime-estimator";
 import { type Trace, traceNotes } from "@remat/trace";
 import { describeCosts, formatCount } from "../describe-costs.js";
-import { formatMs } from "../format-quantity.js";
 import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
-import { labelDevice } from "../verdict/label-device.js";
+import { describePricing, isEstimated, type TimeFormat, timeFormat } from "../time-quality.js";
 import { categoriesTable } from "./categories-table.js";
 
 /** A call of `predict` for one batch, with estimated times. */
@@ -34,18 +33,19 @@ export function predictionDocument(
   const costs = layerCosts(trace);
   const { header } = trace;
   const size = sizeFormat(units);
+  const time = timeFormat(trace);
   return {
     parts: () => [
       {
         kind: "text",
         lines: [
-          `${header.model ?? "model"}, inference: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, estimated for ${labelDevice(pricedFor)}`,
-          `${trace.ops.count} ops in ${formatMs(costs.total.forwardMs)}; ${describeCosts(costs)}`,
+          `${header.model ?? "model"}, inference: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, ${describePricing(pricedFor, isEstimated(trace))}`,
+          `${trace.ops.count} ops in ${time(costs.total.forwardMs)}; ${describeCosts(costs)}`,
           ...traceNotes(trace).map((note) => `note: ${note}`),
         ],
       },
       categoriesTable({ ...peak, place: "peak" }, size),
-      layersTable(costs, limit),
+      layersTable(costs, time, limit),
     ],
     records: () => ({
       columns: ["layer", "kind", "calls", "parameters", "buffers", "multiplyAdds", "flops", "forwardMs"],
@@ -64,7 +64,7 @@ export function predictionDocument(
   };
 }
 
-function layersTable({ layers, outside, total }: LayerCosts, limit = layers.length): DocumentPart {
+function layersTable({ layers, outside, total }: LayerCosts, time: TimeFormat, limit = layers.length): DocumentPart {
   const shown = limit < layers.length ? layers.toSorted((a, b) => b.forwardMs - a.forwardMs).slice(0, limit) : layers;
   const rest = { fqn: "outside layers", kind: "", outputShape: undefined, parameters: 0, buffers: 0, ...outside };
   const all = { fqn: "all", kind: "", outputShape: undefined, ...total };
@@ -81,7 +81,7 @@ function layersTable({ layers, outside, total }: LayerCosts, limit = layers.leng
       formatCount(parameters + buffers),
       formatCount(multiplyAdds),
       formatCount(flops),
-      formatMs(forwardMs),
+      time(forwardMs),
     ]),
     remark:
       "FLOPs count matrix products, convolutions and attention, two for each multiply-add, for the whole batch. A weight shared by several layers counts for each layer, but once in the total.",

@@ -3,11 +3,11 @@ import { displaySacStats, displaySacTradeoffStats } from "@remat/sac-core";
 import { traceNotes } from "@remat/trace";
 import type { CsvCell as Cell } from "@remat/trace/emit";
 import { describeCosts } from "../describe-costs.js";
-import { formatMs, formatPercent, formatWholePercent } from "../format-quantity.js";
+import { formatPercent, formatWholePercent } from "../format-quantity.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import { freedShares, type ModuleSacSummary, type SacSummary } from "../summarize-sac.js";
-import { labelDevice } from "../verdict/label-device.js";
+import { describePricing, isEstimated, timeFormat } from "../time-quality.js";
 import { categoriesTable } from "./categories-table.js";
 import { sacSummaryJson } from "./sac-summary-json.js";
 
@@ -40,7 +40,8 @@ export function sacDocument(summary: SacSummary, options: SacDocumentOptions = {
   };
 }
 
-function modulesTable({ modules }: SacSummary, size: SizeFormat, limit = modules.length): DocumentPart {
+function modulesTable({ trace, modules }: SacSummary, size: SizeFormat, limit = modules.length): DocumentPart {
+  const time = timeFormat(trace);
   // The program calls ops directly, or layers outside of a model.
   if (modules.length === 0)
     return {
@@ -61,8 +62,8 @@ function modulesTable({ modules }: SacSummary, size: SizeFormat, limit = modules
     ["Ops", 1, ({ opCount }) => String(opCount)],
     ["Memory", 4, ({ memoryBytes }) => size(memoryBytes)],
     ["Saved by autograd", 6, ({ savedBytes }) => size(savedBytes)],
-    ["Forward", 5, ({ forwardMs }) => formatMs(forwardMs)],
-    ["Backward", 3, ({ backwardMs }) => formatMs(backwardMs)],
+    ["Forward", 5, ({ forwardMs }) => time(forwardMs)],
+    ["Backward", 3, ({ backwardMs }) => time(backwardMs)],
     ...freedShares.map(
       (share, i) =>
         [
@@ -134,10 +135,11 @@ function costLines(trace: SacSummary["trace"]): readonly string[] {
 
 function runLines({ trace, pricedFor, opCount, times }: SacSummary): readonly string[] {
   const { header } = trace;
-  const update = times.optimizerMs > 0 ? `, optimizer ${formatMs(times.optimizerMs)}` : "";
+  const time = timeFormat(trace);
+  const update = times.optimizerMs > 0 ? `, optimizer ${time(times.optimizerMs)}` : "";
   return [
-    `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, estimated for ${labelDevice(pricedFor ?? header.device)}`,
-    `${opCount} ops, forward ${formatMs(times.forwardMs)}, backward ${formatMs(times.backwardMs)}${update}; allocation unit ${header.allocationUnitBytes} B`,
+    `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, ${describePricing(pricedFor ?? header.device, isEstimated(trace))}`,
+    `${opCount} ops, forward ${time(times.forwardMs)}, backward ${time(times.backwardMs)}${update}; allocation unit ${header.allocationUnitBytes} B`,
     ...costLines(trace),
     ...traceNotes(trace).map((note) => `note: ${note}`),
   ];

@@ -1,8 +1,9 @@
 import { receivedBytes, type ShardingComparison, type ShardingOutcome, type StepTime } from "@remat/sharding/compare";
-import type { CategoryName } from "@remat/trace";
-import { formatMs, formatPercent } from "../format-quantity.js";
+import type { CategoryName, Trace } from "@remat/trace";
+import { formatPercent } from "../format-quantity.js";
 import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
+import { describePricing, isEstimated, type TimeFormat, timeFormat } from "../time-quality.js";
 import { drawLanes } from "./draw-lanes.js";
 
 const columns: readonly (readonly [header: string, categories: readonly CategoryName[], worth: number])[] = [
@@ -13,22 +14,32 @@ const columns: readonly (readonly [header: string, categories: readonly Category
   ["Buffers", ["allGather", "reduceScatter"], 2],
 ];
 
+/** Options of {@link shardingsDocument}. */
+export interface ShardingsDocumentOptions {
+  /** The step that the plans are for. */
+  readonly trace: Trace;
+  /** The device that times are estimated for. */
+  readonly pricedFor: string;
+  readonly units?: SizeUnit | undefined;
+}
+
 /**
  * Returns a comparison of sharding plans: a row for each, the difference from the first, and the best plan. The records
  * are the same rows in bytes.
  */
 export function shardingsDocument(
   comparison: ShardingComparison,
-  { units = "auto" }: { readonly units?: SizeUnit } = {},
+  { trace, pricedFor, units = "auto" }: ShardingsDocumentOptions,
 ): OutputDocument {
   const { model, outcomes, memoryBytes, best, reason } = comparison;
   const size = sizeFormat(units);
+  const format = timeFormat(trace);
   const [, first] = outcomes;
   const isTimed = outcomes.some(({ time }) => time !== undefined);
   const hasRanks = outcomes.some(({ plan }) => plan !== undefined);
   const timeOf = ({ plan, time }: ShardingOutcome): readonly string[] => [
-    time === undefined ? "" : formatMs(time.stepMs),
-    ...(hasRanks ? [plan === undefined || time === undefined ? "" : formatMs(time.exposedMs)] : []),
+    time === undefined ? "" : format(time.stepMs),
+    ...(hasRanks ? [plan === undefined || time === undefined ? "" : format(time.exposedMs)] : []),
   ];
   const hasOffload = outcomes.some(({ plan }) => plan?.cpuOffload === true);
   const fits = (peakBytes: number): readonly string[] =>
@@ -41,7 +52,8 @@ export function shardingsDocument(
           hasRanks
             ? `${model}: peak memory and communication of one rank per step`
             : `${model}: peak memory of a step on one device`,
-          `best: ${best.name} (${reason}): ${size(best.peakBytes)}${received(best, size)}${best.time === undefined ? "" : `, ${formatMs(best.time.stepMs)} per step`}`,
+          `best: ${best.name} (${reason}): ${size(best.peakBytes)}${received(best, size)}${best.time === undefined ? "" : `, ${format(best.time.stepMs)} per step`}`,
+          ...(isTimed && isEstimated(trace) ? [`Times are ${describePricing(pricedFor, true)}.`] : []),
         ],
       },
       {
@@ -77,7 +89,7 @@ export function shardingsDocument(
           ...(hasOffload ? [outcome.plan?.cpuOffload === true ? heldBeside(outcome, size) : ""] : []),
         ]),
       },
-      ...lanesOf(best),
+      ...lanesOf(best, format),
       ...notesOf(outcomes),
     ],
     records: () => ({
@@ -132,7 +144,7 @@ function notesOf(outcomes: readonly ShardingOutcome[]): readonly DocumentPart[] 
 }
 
 /** Returns the largest exposed communication of the best plan, and its streams. */
-function lanesOf({ name, time }: ShardingOutcome): readonly DocumentPart[] {
+function lanesOf({ name, time }: ShardingOutcome, format: TimeFormat): readonly DocumentPart[] {
   if (time?.schedule === undefined) return [];
   const { schedule, groups } = time;
   const waits = schedule.groups
@@ -140,7 +152,7 @@ function lanesOf({ name, time }: ShardingOutcome): readonly DocumentPart[] {
     .filter(({ exposedMs }) => exposedMs > 0)
     .sort((a, b) => b.exposedMs - a.exposedMs)
     .slice(0, 3)
-    .map((each) => `${each.name} ${formatMs(each.exposedMs)}`);
+    .map((each) => `${each.name} ${format(each.exposedMs)}`);
   const waited = waits.length === 0 ? "no exposed communication" : `most exposed: ${waits.join(", ")}`;
   return [{ kind: "text", lines: [`${name}, by stream (· is waiting); ${waited}`, ...drawLanes(schedule, 60)] }];
 }

@@ -150,9 +150,10 @@ describe("planDocument", () => {
       return text.kind === "text" ? text.lines : [];
     };
     const { framework, mode, device } = trace.header;
-    expect(linesOf({})[0]).toBe(`model: ${framework}, ${mode}, estimated for ${device}; ${trace.ops.count} ops`);
+    const priced = `estimated for ${device} (roofline, not calibrated); ${trace.ops.count} ops`;
+    expect(linesOf({})[0]).toBe(`model: ${framework}, ${mode}, ${priced}`);
     expect(linesOf({ model: "net", frameworkVersion: "4.22.0", backend: "wasm" })[0]).toBe(
-      `net: ${framework} 4.22.0, ${mode} wasm backend, estimated for ${device}; ${trace.ops.count} ops`,
+      `net: ${framework} 4.22.0, ${mode} wasm backend, ${priced}`,
     );
     expect(linesOf({}, { method: "m" })[1]).toMatch(/, method m; /);
     expect(linesOf({}, { method: "m", iterations: 0, seed: 0 })[1]).toMatch(/, method m, 0 iterations, seed 0; /);

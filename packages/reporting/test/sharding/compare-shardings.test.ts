@@ -82,9 +82,13 @@ describe("compareShardings", () => {
     expect(reason).toBe("least time of those that fit");
     expect(best.time!.stepMs).toBe(Math.min(...[plain, mixed, wide, hybrid].map(({ stepMs }) => stepMs)));
     const text = outputFormats[0].write(
-      shardingsDocument({ outcomes, best, reason, model: "m", memoryBytes: 1e11 }),
+      shardingsDocument(
+        { outcomes, best, reason, model: "m", memoryBytes: 1e11 },
+        { trace: priced, pricedFor: device.name },
+      ),
       {},
     );
+    expect(text).toContain("Times are estimated for H100 (roofline, not calibrated).");
     expect(text).toMatch(/^compute {2}.*█/m);
     expect(text).toMatch(/^all-gather {2}/m);
   });
@@ -97,13 +101,14 @@ describe("compareShardings", () => {
     const [plain, all, products] = comparison.outcomes.map(({ peakBytes }) => peakBytes);
     expect(all).toBeLessThan(products);
     expect(products).toBeLessThan(plain);
-    const text = outputFormats[0].write(shardingsDocument(comparison), {});
+    const text = outputFormats[0].write(shardingsDocument(comparison, { trace: recorded, pricedFor: "a100" }), {});
     expect(text).toContain("on one device");
     expect(text).not.toContain("Communication");
   });
 
   it("is written in each format, and offload's memory beside", () => {
-    const document = shardingsDocument(compareShardings(trace, named(...texts), { memoryBytes: 80 * 2 ** 30 }));
+    const comparison = compareShardings(trace, named(...texts), { memoryBytes: 80 * 2 ** 30 });
+    const document = shardingsDocument(comparison, { trace, pricedFor: "a100" });
     for (const format of outputFormats) expect(format.write(document, {})).toContain("world=8,replicas=2,bf16");
     const table = outputFormats[0].write(document, {});
     expect(table.match(/ on cpu/g)).toHaveLength(1);

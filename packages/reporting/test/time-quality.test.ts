@@ -1,0 +1,32 @@
+import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import { RuntimeSource, type Trace, TraceBuilder } from "@remat/trace";
+import { describe, expect, it } from "vitest";
+import { describePricing, isEstimated, timeFormat } from "../src/index.js";
+
+function twoOps(): Trace {
+  const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1 });
+  const tensor = b.tensor({ storage: b.allocate(8), dtype: "float32", shape: [2] });
+  for (const name of ["Relu", "Exp"]) b.op({ name, inputs: [tensor], outputs: [tensor] });
+  return priceTrace(b.build(), deviceSpec("cpu"));
+}
+
+const withSources = (...sources: number[]): Trace => {
+  const trace = twoOps();
+  return trace.withRuntimes({ ...trace.ops, runtimeSource: Uint8Array.from(sources) });
+};
+
+describe("the quality of times", () => {
+  it("is an estimate if no op was measured", () => {
+    expect(isEstimated(twoOps())).toBe(true);
+    const { roofline, measured, imported, none } = RuntimeSource;
+    for (const source of [measured, imported]) expect(isEstimated(withSources(roofline, source))).toBe(false);
+    expect(isEstimated(withSources(none, none))).toBe(false);
+  });
+
+  it("decides about digits and is named", () => {
+    expect(timeFormat(twoOps())(12.345678)).toBe("12 ms");
+    expect(timeFormat(withSources(RuntimeSource.measured, RuntimeSource.measured))(12.345678)).toBe("12.35 ms");
+    expect(describePricing("a100", true)).toBe("estimated for A100 (roofline, not calibrated)");
+    expect(describePricing("a100", false)).toBe("estimated for A100");
+  });
+});
