@@ -38,6 +38,22 @@ describe("remat estimate TRACE", () => {
     expect(await last("--as-pytorch")).toBeGreaterThan(1.001);
   });
 
+  it("estimates the times of PyTorch's RuntimeEstimator with --as-pytorch, and longer ones of ops that compute without", async () => {
+    const { path } = goldenFiles().find(({ name }) => name === "rt_02_transformer")!;
+    const { results } = JSON.parse(gunzipSync(readFileSync(path)).toString());
+    const times = async (...options: string[]): Promise<readonly number[]> => {
+      const { stdout } = await remat("estimate", path, "--device", "a100", "--format", "json", ...options);
+      const { forwardMs, backwardMs, optimizerMs } = JSON.parse(stdout);
+      // PyTorch counts the update as forward.
+      return [forwardMs + optimizerMs, backwardMs];
+    };
+    const { fw, bw } = results.mod_runtimes.Global;
+    const [forwardMs, backwardMs] = await times("--as-pytorch");
+    expect(forwardMs / fw).toBeCloseTo(1, 9);
+    expect(backwardMs / bw).toBeCloseTo(1, 9);
+    expect((await times())[0]).toBeGreaterThan(1.2 * forwardMs);
+  });
+
   it("estimates a model with an in-place op on a clone, which only PyTorch's own way refuses", async () => {
     const { path } = goldenFiles().find(({ name }) => name === "sac_09a_err_clone_inplace")!;
     for (const command of [["estimate"], ["ui", "--once"]]) expect((await remat(...command, path)).code).toBe(0);
