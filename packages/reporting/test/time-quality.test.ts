@@ -1,7 +1,8 @@
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { RuntimeSource, type Trace, TraceBuilder } from "@remat/trace";
 import { describe, expect, it } from "vitest";
-import { describePricing, isEstimated, timeFormat } from "../src/index.js";
+import { isEstimated, timeFormat } from "../src/index.js";
+import { describeTimes } from "../src/time-quality.js";
 
 function twoOps(): Trace {
   const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1 });
@@ -26,7 +27,15 @@ describe("the quality of times", () => {
   it("decides about digits and is named", () => {
     expect(timeFormat(twoOps())(12.345678)).toBe("12 ms");
     expect(timeFormat(withSources(RuntimeSource.measured, RuntimeSource.measured))(12.345678)).toBe("12.35 ms");
-    expect(describePricing("a100", true)).toBe("estimated for A100 (roofline, not calibrated)");
-    expect(describePricing("a100", false)).toBe("estimated for A100");
+    const { roofline, measured, imported, none } = RuntimeSource;
+    const described = [roofline, measured, imported, none].map((source) =>
+      describeTimes("a100", withSources(none, source)),
+    );
+    expect(described).toEqual([
+      "estimated for A100 (roofline, not calibrated)",
+      "measured times",
+      "imported times",
+      "for A100",
+    ]);
   });
 });

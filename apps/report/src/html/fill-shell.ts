@@ -1,4 +1,4 @@
-import { describePricing } from "@remat/reporting";
+import { describeEstimate } from "@remat/reporting";
 import { type Html, html } from "@remat/trace/emit";
 import type { ReportData } from "../data/report-file.js";
 import type { ReportMeta } from "../data/report-meta.js";
@@ -41,7 +41,7 @@ function describe({ summary, environment, from }: ReportMeta): string {
     { model: "One training step", trace: "A recorded run", plan: "A plan of one training step" }[from],
     fact("Framework"),
     `${fact("Mode")}${backend === undefined ? "" : ` ${backend} backend`}`,
-    pricedFor && describePricing(pricedFor, true),
+    pricedFor && describeEstimate(pricedFor),
     `${summary.opCount.toLocaleString("en")} ops`,
     `${summary.moduleCount.toLocaleString("en")} modules`,
   ]

@@ -2,7 +2,7 @@ import type { HostShare } from "@remat/memory/checkpointing";
 import { formatEstimatedMs, formatMs, formatOverhead, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
-import { describePricing } from "../time-quality.js";
+import { describeEstimate } from "../time-quality.js";
 
 /** A step's memory and time under a checkpointing policy. */
 export interface CheckpointsPoint {
@@ -85,7 +85,7 @@ export function checkpointsDocument(summary: CheckpointsSummary, units?: SizeUni
       {
         kind: "text",
         lines: [
-          `${name}: for torch.utils.checkpoint, ${describePricing(pricedFor, isEstimated)}`,
+          `${name}: for torch.utils.checkpoint, ${isEstimated ? describeEstimate(pricedFor) : "measured times"}`,
           `${budget}; simulated as PyTorch does it, ${timesOf(host)}`,
           ...notes.map((note) => `note: ${note}`),
         ],

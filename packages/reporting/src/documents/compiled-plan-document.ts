@@ -1,7 +1,7 @@
 import { formatChosenPercent, formatEstimatedMs, formatOverhead, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
-import { describePricing } from "../time-quality.js";
+import { describeEstimate } from "../time-quality.js";
 
 /** Memory and time of a compiled model's step under an activation memory budget. */
 export interface CompiledPlanPoint {
@@ -72,7 +72,7 @@ export function compiledPlanDocument(summary: CompiledPlanSummary, units?: SizeU
       {
         kind: "text",
         lines: [
-          `${name}: for torch.compile, ${describePricing(pricedFor, true)}`,
+          `${name}: for torch.compile, ${describeEstimate(pricedFor)}`,
           `${budget}; peaks are before Inductor fuses ops, and include ${size(staticBytes)} of weights and buffers and ${size(inputBytes)} of inputs`,
           ...notes.map((note) => `note: ${note}`),
         ],

@@ -5,7 +5,7 @@ import { formatOverhead, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import type { Offloaded, PlanPoint, PlanSummary, Recomputed } from "../summarize-plan.js";
-import { describePricing, isEstimated, type TimeFormat, timeFormat } from "../time-quality.js";
+import { describeTimes, type TimeFormat, timeFormat } from "../time-quality.js";
 import { frontRecords, frontTables, type PlanFront } from "./plan-front.js";
 
 /** Options of a report on a plan. */
@@ -213,7 +213,7 @@ function describePlan(
     ...(origin.seed === undefined ? [] : [`seed ${origin.seed}`]),
   ];
   return [
-    `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, ${describePricing(pricedFor ?? header.device, isEstimated(trace))}; ${trace.ops.count} ops`,
+    `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, ${describeTimes(pricedFor ?? header.device, trace)}; ${trace.ops.count} ops`,
     `budget ${size(origin.budgetBytes)}, method ${origin.method}${effort.length === 0 ? "" : `, ${effort.join(", ")}`}; ${describeProof(plan, timeFormat(trace))}`,
     ...(elsewhere.size === 0
       ? []

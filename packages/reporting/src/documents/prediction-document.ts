@@ -4,7 +4,7 @@ import { type Trace, traceNotes } from "@remat/trace";
 import { describeCosts, formatCount } from "../describe-costs.js";
 import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
-import { describePricing, isEstimated, type TimeFormat, timeFormat } from "../time-quality.js";
+import { describeTimes, type TimeFormat, timeFormat } from "../time-quality.js";
 import { categoriesTable } from "./categories-table.js";
 
 /** A call of `predict` for one batch, with estimated times. */
@@ -39,7 +39,7 @@ export function predictionDocument(
       {
         kind: "text",
         lines: [
-          `${header.model ?? "model"}, inference: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, ${describePricing(pricedFor, isEstimated(trace))}`,
+          `${header.model ?? "model"}, inference: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, ${describeTimes(pricedFor, trace)}`,
           `${trace.ops.count} ops in ${time(costs.total.forwardMs)}; ${describeCosts(costs)}`,
           ...traceNotes(trace).map((note) => `note: ${note}`),
         ],

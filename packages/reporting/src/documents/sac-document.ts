@@ -7,7 +7,7 @@ import { formatPercent, formatWholePercent } from "../format-quantity.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import { freedShares, type ModuleSacSummary, type SacSummary } from "../summarize-sac.js";
-import { describePricing, isEstimated, timeFormat } from "../time-quality.js";
+import { describeTimes, timeFormat } from "../time-quality.js";
 import { categoriesTable } from "./categories-table.js";
 import { sacSummaryJson } from "./sac-summary-json.js";
 
@@ -138,7 +138,7 @@ function runLines({ trace, pricedFor, opCount, times }: SacSummary): readonly st
   const time = timeFormat(trace);
   const update = times.optimizerMs > 0 ? `, optimizer ${time(times.optimizerMs)}` : "";
   return [
-    `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, ${describePricing(pricedFor ?? header.device, isEstimated(trace))}`,
+    `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, ${describeTimes(pricedFor ?? header.device, trace)}`,
     `${opCount} ops, forward ${time(times.forwardMs)}, backward ${time(times.backwardMs)}${update}; allocation unit ${header.allocationUnitBytes} B`,
     ...costLines(trace),
     ...traceNotes(trace).map((note) => `note: ${note}`),
