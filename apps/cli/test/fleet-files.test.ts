@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -98,6 +98,9 @@ describe("a job of a fleet", () => {
 });
 
 describe("the hash of a build", () => {
+  const manifest = (packageName: string, version: string, dependencies = {}) =>
+    JSON.stringify({ name: packageName, version, dependencies });
+
   /** A package with another one of ours, and one of others, built or as sources. */
   function install(name: string, change: (root: string) => void = () => undefined): string {
     const root = at(name);
@@ -105,8 +108,6 @@ describe("the hash of a build", () => {
       mkdirSync(join(root, path, ".."), { recursive: true });
       writeFileSync(join(root, path), text);
     };
-    const manifest = (packageName: string, version: string, dependencies = {}) =>
-      JSON.stringify({ name: packageName, version, dependencies });
     write("package.json", manifest("@remat/cli", "0.0.0", { "@remat/planner": "*", highs: "*" }));
     write("dist/fit/build-hash.js", "code");
     write("dist/plan.js", "code");
@@ -125,6 +126,26 @@ describe("the hash of a build", () => {
     expect(install("one")).toBe(install("two"));
     expect(install("typed", writing("dist/plan.d.ts", "others"))).toBe(install("one"));
     expect(buildHash()).toBe(hashOf(fileURLToPath(new URL("../src/fit/build-hash.ts", import.meta.url))));
+  });
+
+  it("reads each package once, though pnpm links it into the folder of each dependent", () => {
+    const packages = join(folder, "linked");
+    // By the paths of links, package 30 would be reached in more than a million ways.
+    const count = 30;
+    for (let i = 0; i <= count; i++) {
+      const next = [i + 1, i + 2].filter((one) => one <= count);
+      mkdirSync(join(packages, `${i}/node_modules/@remat`), { recursive: true });
+      mkdirSync(join(packages, `${i}/dist`));
+      const dependencies = Object.fromEntries(next.map((one) => [`@remat/p${one}`, "*"]));
+      writeFileSync(join(packages, `${i}/package.json`), manifest(`@remat/p${i}`, "0.0.0", dependencies));
+      writeFileSync(join(packages, `${i}/dist/index.js`), "code");
+      for (const one of next)
+        symlinkSync(join(packages, String(one)), join(packages, `${i}/node_modules/@remat/p${one}`));
+    }
+    const before = hashOf(join(packages, "0/dist/index.js"));
+    expect(before).toMatch(/^[0-9a-f]{64}$/);
+    writeFileSync(join(packages, `${count}/dist/index.js`), "other code");
+    expect(hashOf(join(packages, "0/dist/index.js"))).not.toBe(before);
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, extname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -90,8 +90,12 @@ function packageOf(folder: string): string {
   return above === folder ? folder : packageOf(above);
 }
 
-/** Undefined for a package that is not installed: a peer that only some commands need. */
+/**
+ * Returns the real folder of a package: pnpm links it into the folder of each dependent. Undefined for a package that is
+ * not installed: a peer that only some commands need.
+ */
 function installedAt(name: string, from: string): string | undefined {
   const folders = createRequire(join(from, "package.json")).resolve.paths(name) ?? [];
-  return folders.map((folder) => join(folder, name)).find((folder) => existsSync(join(folder, "package.json")));
+  const found = folders.map((folder) => join(folder, name)).find((folder) => existsSync(join(folder, "package.json")));
+  return found === undefined ? undefined : realpathSync(found);
 }
