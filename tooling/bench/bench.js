@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 // Runs the benchmarks of this folder, each in a separate process, and prints all figures in one table, next to
 // PyTorch's if the oracle can be run.
-// Usage: pnpm bench [--json] [name …]
+// Usage: pnpm bench [--json] [--write] [name …]
+// --write puts the table into docs/evidence/speed.md.
 // With --against REV, compares the headline figures of this tree with those of another commit, in turn, and fails if one
 // is more than 5% worse: pnpm bench --against main~20 [--rounds 7] [part of a headline …]
 // With --release VERSION as well, adds a line to history.jsonl: once a release, against the one before.
@@ -11,9 +12,11 @@ import { availableParallelism, cpus, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { allowedSlowdown, compareWith, historyLine } from "./src/against.js";
+import { putTable } from "./src/put-table.js";
 import { describeRatio, describeRow, isBusy, ratioTable, tableOf, verdict } from "./src/rows.js";
 import { howToAskTorch } from "./src/torch.js";
 
+const page = "docs/evidence/speed.md";
 const folder = fileURLToPath(new URL(".", import.meta.url));
 const suites = readdirSync(folder)
   .filter((file) => file.endsWith(".js") && file !== "bench.js")
@@ -25,6 +28,7 @@ const { values: options, positionals: wanted } = parseArgs({
     against: { type: "string" },
     rounds: { type: "string", default: "7" },
     release: { type: "string" },
+    write: { type: "boolean", default: false },
   },
   allowPositionals: true,
 });
@@ -33,6 +37,7 @@ if (options.against !== undefined) {
   const ratios = await compareWith(options.against, { names: wanted, rounds: Number(options.rounds), report });
   if (options.json) console.log(JSON.stringify(ratios, null, 2));
   else console.log(ratioTable(ratios));
+  if (options.write) putTable(page, "bench", ratioTable(ratios, "markdown"), "against");
   if (options.release !== undefined)
     appendFileSync(
       `${folder}history.jsonl`,
@@ -77,6 +82,7 @@ for (const suite of wanted.length > 0 ? wanted : suites) {
 }
 
 const busy = isBusy();
+if (options.write) putTable(page, "bench", tableOf(rows, busy, "markdown"), "figures");
 const machine = `Node ${process.version}, ${availableParallelism()} × ${cpus()[0]?.model ?? "unknown CPU"}, load ${loadavg()[0].toFixed(1)}`;
 if (options.json)
   console.log(

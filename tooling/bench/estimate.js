@@ -11,9 +11,9 @@ import { timeTorch } from "./src/torch.js";
 
 /** Bounds in milliseconds and MiB, and PyTorch's model of the same layers, if there is one. */
 const models = {
-  transformer: { warm: 20, cold: 600, torch: "sac_02_transformer" },
-  "gpt-2": { warm: 50, cold: 600, torch: "sac_07_gpt2" },
-  "gpt-3": { cold: 10_000, residentMiB: 1024 },
+  transformer: { warm: 12, cold: 300, residentMiB: 80, torch: "sac_02_transformer" },
+  "gpt-2": { warm: 30, cold: 400, torch: "sac_07_gpt2" },
+  "gpt-3": { cold: 1000, residentMiB: 1024 },
 };
 
 const device = deviceSpec("a100");

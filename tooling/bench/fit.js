@@ -8,7 +8,7 @@ const searches = [
   {
     what: "ResNet-50, 3 devices, batches to 512, 4 ways",
     args: ["examples/resnet50/model.js", "--optimizer", "adam", "--devices", "a100,h100,l4", "--batch", "1..512"],
-    boundMs: 30_000,
+    boundMs: 10_000,
   },
   {
     what: "GPT-3's size, 64 to 1,024 ranks, 2 ways to wrap, offloaded or not",
@@ -27,7 +27,7 @@ const searches = [
       ],
       ...["--ranks", "64,128,256,512,1024", "--wrap", "*", "--wrap", "root", "--ways", "stock,offload"],
     ],
-    boundMs: 60_000,
+    boundMs: 20_000,
   },
 ];
 

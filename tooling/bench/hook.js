@@ -10,7 +10,7 @@ import { median, timeOnce } from "./src/measure.js";
 import { report } from "./src/report.js";
 
 const rounds = 60;
-const boundUsPerOp = 5;
+const boundUsPerOp = 2.5;
 
 const tf = tfNamespace();
 let tracker;

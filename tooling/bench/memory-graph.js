@@ -49,7 +49,7 @@ const figure = (what, { wallMs, cpuMs, runs }) => ({
   unit: "ms",
   runs,
 });
-report(figure("graph of a trace", timeGraph));
+report({ ...figure("graph of a trace", timeGraph), bound: 250 });
 report({ ...figure("memory profile", timeProfile), bound: 1000 });
 
 /**

@@ -37,7 +37,7 @@ report({
   cpu: whole.cpuMs,
   unit: "ms",
   runs: whole.runs,
-  bound: 2000,
+  bound: 1000,
   note: whole.note,
 });
 report({ what: "sac-core: memory resident, the trace's included", value: peakResidentMiB(), unit: "MiB", bound: 1024 });

@@ -41,5 +41,5 @@ const all = await timeWarm(
   { warmups: 0, runs: 1 },
 );
 const figure = (what, { wallMs, cpuMs, runs }, bound) => ({ what, value: wallMs, unit: "ms", cpu: cpuMs, runs, bound });
-report(figure(`a plan that checkpoints, ${trace.ops.count} ops: peak and time`, one, 100));
-report(figure(`${planCount} plans`, all, 30 * planCount));
+report(figure(`a plan that checkpoints, ${trace.ops.count} ops: peak and time`, one, 20));
+report(figure(`${planCount} plans`, all, 6 * planCount));

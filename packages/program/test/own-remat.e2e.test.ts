@@ -191,6 +191,7 @@ describe("packages that the agent shares", () => {
     "@remat/runtime-estimator/step",
     "@remat/sac-core/estimator",
     "@remat/sharding/compare",
+    "@remat/trace/arrow",
     "@remat/trace/files",
   ];
 

@@ -28,7 +28,8 @@ export function describeRow(row) {
   return `${what}: ${amount(value, unit)}${more.length > 0 ? ` (${more.join("; ")})` : ""}`;
 }
 
-export function tableOf(rows, busy) {
+/** @param {"rst" | "markdown"} [format] */
+export function tableOf(rows, busy, format = "rst") {
   const headers = ["What", "Ours", "CPU", "Runs", "PyTorch", "Ratio", "Bound", "Met"];
   const cells = rows.map((row) => [
     row.what,
@@ -40,7 +41,7 @@ export function tableOf(rows, busy) {
     row.bound === undefined ? "" : `≤ ${amount(row.bound, row.unit)}`,
     verdict(row, busy),
   ]);
-  return formatTable(cells, { headers });
+  return formatTable(cells, { headers, format });
 }
 
 const ratio = ({ value, theirs }) => (theirs === undefined ? "" : `${(theirs / value).toFixed(1)}×`);
@@ -50,8 +51,12 @@ const times = (ratio) => `${ratio.toFixed(3)}×`;
 export const describeRatio = ({ name, unit, before, now, ratio, spread }) =>
   `${name}: ${amount(before, unit)} before, ${amount(now, unit)} now, ${times(ratio)} (${spread.map(times).join(" to ")})`;
 
-/** A table of headlines beside those of another revision. */
-export function ratioTable(ratios) {
+/**
+ * A table of headlines beside those of another revision.
+ *
+ * @param {"rst" | "markdown"} [format]
+ */
+export function ratioTable(ratios, format = "rst") {
   const headers = ["Headline", "Before", "Now", "Ratio", "Quartiles", "Worse"];
   const cells = ratios.map(({ name, unit, before, now, ratio, spread, isWorse }) => [
     name,
@@ -61,5 +66,5 @@ export function ratioTable(ratios) {
     spread.map(times).join(" to "),
     isWorse ? "yes" : "",
   ]);
-  return formatTable(cells, { headers });
+  return formatTable(cells, { headers, format });
 }
