@@ -5,7 +5,7 @@ import { join } from "node:path";
 const call = ["nativeApp", "()"].join("");
 
 /**
- * The test files of the workspace, from its root.
+ * The test files of the workspace that each change runs, from its root.
  *
  * @param {string} root
  * @param {readonly string[]} [folders] of the repository
@@ -14,7 +14,7 @@ const call = ["nativeApp", "()"].join("");
 export function testFiles(root, folders = ["packages", "apps", "examples", "tooling"]) {
   return folders.flatMap((folder) =>
     filesBelow(root, folder)
-      .filter((file) => file.endsWith(".test.ts"))
+      .filter((file) => file.endsWith(".test.ts") && !file.endsWith(".night.test.ts"))
       .sort(),
   );
 }

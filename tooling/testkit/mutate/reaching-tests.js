@@ -27,7 +27,7 @@ export function testsByDistance(folder) {
   return (source) => {
     const reached = new Set([source]);
     for (const file of reached) for (const importer of importers.get(file) ?? []) reached.add(importer);
-    const tests = [...reached].filter((file) => file.endsWith(".test.ts") && !file.endsWith(".e2e.test.ts"));
+    const tests = [...reached].filter((file) => file.endsWith(".test.ts") && !/\.(?:e2e|night)\.test\.ts$/.test(file));
     // A test named after the source comes first, even if it imports it through the package's entry.
     const isNamesake = (file) => basename(file).startsWith(`${basename(source).replace(/\.tsx?$/, "")}.`);
     return [...tests.filter(isNamesake), ...tests.filter((file) => !isNamesake(file))];

@@ -42,7 +42,8 @@ const exceptions: Readonly<Record<string, Exceptions>> = {
 /**
  * The kinds of test files, by the end of their names. `*.alone.test.ts` and `*.alone.e2e.test.ts` mock modules or need
  * a new process. `*.e2e.test.ts` starts processes, browsers, terminals or bundlers, needs the native backend, or runs whole
- * commands and searches that take minutes together. `pnpm test` leaves it to `pnpm test:all`.
+ * commands and searches that take minutes together. `pnpm test` leaves it to `pnpm test:all`. At night
+ * (`REMAT_ALL_TESTS`) the same project also runs `*.night.test.ts`, which takes long and seldom finds anything.
  */
 const kinds = [
   { suffix: "", end: ".test.ts", isIsolated: undefined },
@@ -50,6 +51,8 @@ const kinds = [
   { suffix: ":e2e", end: ".e2e.test.ts", isIsolated: undefined },
   { suffix: ":alone:e2e", end: ".alone.e2e.test.ts", isIsolated: true },
 ] as const;
+const nightEnd = ".night.test.ts";
+const isNight = process.env["REMAT_ALL_TESTS"] !== undefined;
 
 /**
  * The vitest projects of the workspace: one for each folder with tests and each kind of test file in it. Named after
@@ -60,7 +63,9 @@ export function testProjects(root: string): TestProjectInlineConfiguration[] {
     const files = readdirSync(join(root, folder, "test"), { recursive: true, encoding: "utf8" });
     const name = folder.split("/").at(-1)!;
     return kinds.flatMap((kind) => {
-      const others = kinds.filter(({ end }) => end !== kind.end && end.endsWith(kind.end)).map(({ end }) => end);
+      const others = [...kinds.map(({ end }) => end), nightEnd].filter(
+        (end) => end !== kind.end && end.endsWith(kind.end),
+      );
       if (!files.some((file) => file.endsWith(kind.end) && !others.some((end) => file.endsWith(end)))) return [];
       const options = exceptions[folder] ?? {};
       const isIsolated = kind.isIsolated ?? options.isIsolated ?? false;
@@ -102,7 +107,7 @@ function projectOf(
     }),
     test: {
       name,
-      include: [`test/**/*${end}`],
+      include: [`test/**/*${end}`, ...(isNight && end === ".e2e.test.ts" ? [`test/**/*${nightEnd}`] : [])],
       exclude: ["**/node_modules/**", ...others.map((other) => `**/*${other}`)],
       setupFiles: [
         beside("seed.ts"),
