@@ -129,10 +129,9 @@ const pytorchTests = [
 const freshMachine = () => ({ HOME: mkdtempSync(join(folder, "home-")), CI: "true", NO_COLOR: "1" });
 
 /**
- * Number of stages of a part that run at once, which is more than the cores that most machines of CI have: end-to-end
- * tests wait for browsers and processes for a third of their time.
+ * Number of stages of a part that run at once. Tests use all cores by themselves. Most others use one, almost always.
  */
-const atOnce = 3;
+const atOnce = 2;
 
 /**
  * Parts run one after the other, in order of their dependencies. Stages of a part are independent, the longest first.
@@ -169,6 +168,16 @@ const parts = [
         timeoutMs: 3_000_000,
       },
     ),
+  ],
+  [
+    nativeStage(
+      "tfjs-node-gpu",
+      nativeTests(cwd).filter((file) => !file.endsWith(".e2e.test.ts")),
+    ),
+  ],
+  // Without a GPU, both packages compute the same. The tests that call the addon itself are enough.
+  [nativeStage("tfjs-node", nativeTests(cwd, ["packages/dispatch-hook/test/backends", "apps/cli/test/native"]))],
+  [
     { name: "packages", command: ["pnpm", "packages"], count: okLines },
     {
       // A PyTorch that is missing and cannot be installed is a failure.
@@ -183,12 +192,6 @@ const parts = [
       timeoutMs: 1_500_000,
       count: okLines,
     },
-    nativeStage(
-      "tfjs-node-gpu",
-      nativeTests(cwd).filter((file) => !file.endsWith(".e2e.test.ts")),
-    ),
-    // Without a GPU, both packages compute the same. The tests that call the addon itself are enough.
-    nativeStage("tfjs-node", nativeTests(cwd, ["packages/dispatch-hook/test/backends", "apps/cli/test/native"])),
     // A sample of the modes. `.ci/nightly` runs all of them.
     specsStage("cpu", ["record", "release-early", "tight-budget", "other-plan"]),
     // Policy decisions are tested on cpu. This tests native's kernels and buffers.
@@ -204,11 +207,11 @@ const parts = [
       count: countOne,
     },
     { name: "demo on the native backend", command: ["pnpm", "demo"], count: countOne },
+    // Needs the Chromium and the tmux that the end-to-end tests have found or installed.
+    { name: "pictures", command: ["pnpm", "pictures"], count: okLines },
     { name: "api", command: ["pnpm", "api"], count: okLines },
     { name: "size", command: ["pnpm", "size"], count: okLines },
   ],
-  // Needs the Chromium and the tmux that the end-to-end tests have found or installed.
-  [{ name: "pictures", command: ["pnpm", "pictures"], count: okLines }],
 ];
 
 const start = performance.now();
