@@ -26,11 +26,32 @@ export class TightBudget extends RepeatingMode {
     const { peakBytes, spec: id } = this;
     const budget = this.budgetBytes.get(id);
     const meter = new MemoryMeter();
+    /** The most bytes held in steps that succeeded, and outside of steps. One that fails may exceed its budget. */
     let most = 0;
+    let mostOfStep = 0;
+    let depth = 0;
+    let isBeforeUpdate = false;
+    const succeed = () => {
+      most = Math.max(most, mostOfStep);
+      isBeforeUpdate = false;
+    };
     const watch = {
       opDone: () => {
-        most = Math.max(most, meter.liveBytes);
+        if (depth > 0 || isBeforeUpdate) mostOfStep = Math.max(mostOfStep, meter.liveBytes);
+        else most = Math.max(most, meter.liveBytes);
       },
+      gradients: (call, next) => {
+        if (depth++ === 0) mostOfStep = 0;
+        try {
+          const result = next(call);
+          if (depth === 1 && call.minimization === undefined) succeed();
+          else if (depth === 1) isBeforeUpdate = true;
+          return result;
+        } finally {
+          depth--;
+        }
+      },
+      optimizerUpdateComing: succeed,
       storageResized: (_storage, bytes) => {
         if (bytes === 0) this.evictions++;
       },
@@ -43,7 +64,9 @@ export class TightBudget extends RepeatingMode {
             if (budget === undefined && execution.lastStep !== undefined) peakBytes.set(id, meter.peakBytes);
             if (most > budget) throw new Error(`${most} bytes were held within a budget of ${budget}`);
           });
-        return withDispatchMode(watch, () => withMemoryBudget(`${budget ?? ampleBytes}B`, budgeted, { online: true }));
+        // Opened last, it also sees what the budget does before and after a pass.
+        const watched = (execution) => withDispatchMode(watch, () => budgeted(execution));
+        return withMemoryBudget(`${budget ?? ampleBytes}B`, watched, { online: true });
       }),
     );
   }
