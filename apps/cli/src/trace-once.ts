@@ -7,11 +7,13 @@ import type { ModelSource } from "./model-source.js";
 import { withModulesNumbered } from "./number-modules.js";
 import type { Progress } from "./progress.js";
 
-/** Number of traces to keep: a step with the model's own gradients, and with those of plans, each checkpointed or not. */
-const mostKept = 4;
+/** Number of traces to keep, since several strategies and devices of `remat fit` need the same steps. */
+const mostKept = 12;
 
-/** Results of steps of one model. */
+/** A model and results of its steps. */
 interface KnownSteps {
+  /** Factories, by the files that belong to the model. */
+  readonly models: Map<string, unknown>;
   /** The latest traces, oldest first. */
   readonly traces: Map<string, Trace>;
   /** Peaks with early release. */
@@ -23,8 +25,16 @@ const known = new WeakMap<ModelSource, KnownSteps>();
 
 function knownOf(source: ModelSource): KnownSteps {
   let steps = known.get(source);
-  if (steps === undefined) known.set(source, (steps = { traces: new Map(), released: new Map() }));
+  if (steps === undefined) known.set(source, (steps = { models: new Map(), traces: new Map(), released: new Map() }));
   return steps;
+}
+
+/** Returns the model of a source. It is loaded at most once, however many of its steps are traced. */
+export async function modelOf(source: ModelSource<"model">, { data, layers }: ModelOptions): Promise<unknown> {
+  const { models } = knownOf(source);
+  const key = JSON.stringify([data, layers]);
+  if (!models.has(key)) models.set(key, await loadModel({ ...source, data, layers }));
+  return models.get(key);
 }
 
 /** Fields that are left out and undefined ones are the same, and so is the default backend by its name. */
@@ -63,15 +73,15 @@ function knownTrace(traces: ReadonlyMap<string, Trace>, options: ModelOptions): 
 
 async function traced(
   source: ModelSource<"model">,
-  { request, data, layers }: ModelOptions,
+  options: ModelOptions,
   progress: Pick<Progress, "show">,
 ): Promise<Trace> {
   const { name } = source;
   const { traceFakeStep } = await import("@remat/tracer");
-  const model = await loadModel({ ...source, data, layers });
+  const model = await modelOf(source, options);
   progress.show(`tracing ${name}`, true);
   return traceFakeStep(model, {
-    ...request,
+    ...options.request,
     name,
     onProgress: (module) => progress.show(`tracing ${name}: ${module}`),
   });
@@ -96,17 +106,17 @@ export async function releasedOnce(
 
 async function predictReleased(
   source: ModelSource<"model">,
-  { request, data, layers }: ModelOptions,
+  options: ModelOptions,
   updateInBackward: boolean,
   progress: Pick<Progress, "show">,
 ): Promise<HeldPeak> {
   const { predictReleasedPeak } = await import("@remat/checkpoint/predict");
-  const model = await loadModel({ ...source, data, layers });
+  const model = await modelOf(source, options);
   const what = `tracing ${source.name} with early release`;
   progress.show(what, true);
   return predictReleasedPeak(
     model,
-    { ...request, name: source.name, onProgress: (module) => progress.show(`${what}: ${module}`) },
+    { ...options.request, name: source.name, onProgress: (module) => progress.show(`${what}: ${module}`) },
     { updateInBackward },
   );
 }

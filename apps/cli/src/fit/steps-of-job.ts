@@ -6,7 +6,7 @@ import { loadTrace } from "../load-trace.js";
 import type { ModelOptions } from "../model-options.js";
 import { isOf, type ModelSource } from "../model-source.js";
 import type { Progress } from "../progress.js";
-import { releasedOnce, traceOnce } from "../trace-once.js";
+import { modelOf, releasedOnce, traceOnce } from "../trace-once.js";
 import { UsageError } from "../usage-error.js";
 
 /** The source of steps as plain data, which can be sent to every thread and every machine that has the files. */
@@ -46,23 +46,25 @@ export async function stepsOfJob({ sources, options }: FitJob, progress: Pick<Pr
 const libraryBytesOf = (trace: Trace, { linkGBps, oneDnn = false }: DeviceSpec): number =>
   linkGBps === undefined ? mostLibraryBytes(trace, oneDnn) : 0;
 
-/** Number of steps to cache, since several strategies and devices need the same ones. */
+/** Number of scaled steps to cache, since several strategies and devices need the same ones. */
 const mostKept = 6;
 
 async function stepsOfModel(source: ModelSource<"model">, { request, layers }: ModelOptions): Promise<StepsToFit> {
   const silent = { show() {} };
-  const optionsOf = (asked: StepRequest): ModelOptions => ({ request: asked, data: undefined, layers });
-  const trace = (asked: StepRequest) => traceOnce(source, optionsOf(asked), silent);
-  const [traced, free] = [remembering(mostKept, trace), remembering(mostKept, trace)];
-  const released = remembering(Number.POSITIVE_INFINITY, ({ updateInBackward, ...asked }: ReleasedRequest) =>
-    releasedOnce(source, optionsOf(asked), updateInBackward, silent),
-  );
+  const optionsOf = (asked: Partial<StepRequest>): ModelOptions => ({
+    request: { ...request, ...asked },
+    data: undefined,
+    layers,
+  });
+  // A model that cannot be loaded is an error of the job, not of each step.
+  await modelOf(source, optionsOf({}));
   const own = request.optimizer;
-  const stepAt: StepsToFit["stepAt"] = (batch, optimizer = own) => traced({ ...request, batch, optimizer });
+  const stepAt: StepsToFit["stepAt"] = (batch, optimizer = own) =>
+    traceOnce(source, optionsOf({ batch, optimizer }), silent);
   const freeStepAt: StepsToFit["freeStepAt"] = (batch, optimizer = own) =>
-    free({ ...request, batch, optimizer, ...stepToPlan });
+    traceOnce(source, optionsOf({ batch, optimizer, ...stepToPlan }), silent);
   const releasedPeakAt: StepsToFit["releasedPeakAt"] = (batch, optimizer = own, updateInBackward) =>
-    released({ ...request, batch, optimizer, updateInBackward });
+    releasedOnce(source, optionsOf({ batch, optimizer }), updateInBackward, silent);
   const scaled = remembering(Number.POSITIVE_INFINITY, async ({ optimizer }: Pick<StepRequest, "optimizer">) => {
     const runs = { asTheyAre: [] as RecordedRun[], free: [] as RecordedRun[] };
     for (const batch of scaledFrom) {
@@ -115,12 +117,7 @@ function scaledSteps(
   }
 }
 
-type ReleasedRequest = StepRequest & { readonly updateInBackward: boolean };
-
-/**
- * Caches the latest answers. A failed answer is requested again. Steps are traced one after the other, because
- * TensorFlow.js has a single engine.
- */
+/** Caches the latest answers. A failed answer is requested again. */
 function remembering<Asked extends object, T>(
   most: number,
   ask: (asked: Asked) => Promise<T>,
