@@ -12,6 +12,7 @@ import { type OptionAccess, option } from "../command.js";
 import { here, readDevice } from "../pricing-options.js";
 import { parseShare, parseSize } from "../typed-quantities.js";
 import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
+import { workersOption } from "../workers-option.js";
 
 /** `here` tests the backend installed in the working folder, which runs code. */
 const deviceAccess = (value: string): OptionAccess =>
@@ -121,12 +122,7 @@ export const fitGridOptions = [
     default: usualIterations,
     parse: parseCount,
   }),
-  option("--workers <n>", {
-    group: "rare",
-    access: "data",
-    purpose: "Search threads (default: one per core, at most 8)",
-    parse: parseCount,
-  }),
+  workersOption,
   option("--engine <url>", {
     group: "rare",
     access: "network",

@@ -9,6 +9,7 @@ import { pricingOf, type pricingOptions } from "../pricing-options.js";
 import { parseCheckpointed, parseSharding } from "../sharding-option.js";
 import { parseBudgetOption, parseShare, parseTimeMs } from "../typed-quantities.js";
 import { parseCount, parseText, quote, UsageError } from "../usage-error.js";
+import { workersOption } from "../workers-option.js";
 
 /** The parsed options of `remat plan`. */
 export interface PlanOptions {
@@ -187,12 +188,7 @@ export const planOptions = [
     purpose: "Number of search iterations. The same number and seed give the same plan",
     parse: parseCount,
   }),
-  option("--workers <n>", {
-    group: "rare",
-    access: "data",
-    purpose: "Search threads (default: one per core, at most 8)",
-    parse: parseCount,
-  }),
+  workersOption,
   option("--order <order>", {
     group: "rare",
     access: "data",
