@@ -1,4 +1,4 @@
-import { type AllocatorLog, readAllocatorLogs } from "@remat/memory/failure";
+import { type AllocatorLog, allocatorLog, readAllocatorLogs } from "@remat/memory/failure";
 import { RematError } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
 import { readInput } from "@remat/trace/files";
@@ -46,16 +46,5 @@ async function readSnapshotReport(path: string): Promise<AllocatorLog> {
       `${path}: this snapshot has no out-of-memory error. To see what used the memory, run ${shell`remat memory ${shell.path(path)}`}.`,
     );
   const { device, ...state } = failure;
-  return {
-    kind: "cuda",
-    name: `GPU ${device}`,
-    memory: "device",
-    shape: undefined,
-    dtype: undefined,
-    limitBytes: undefined,
-    othersBytes: undefined,
-    peakBytes: undefined,
-    bins: [],
-    ...state,
-  };
+  return allocatorLog({ kind: "cuda", name: `GPU ${device}`, memory: "device", ...state });
 }

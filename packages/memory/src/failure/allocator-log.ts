@@ -172,8 +172,8 @@ export interface AllocatorLog {
   readonly truncated: boolean;
 }
 
-/** A log in which only the given fields are known. @internal */
-export function logOf(known: Partial<AllocatorLog> & Pick<AllocatorLog, "kind" | "name">): AllocatorLog {
+/** Returns a log in which only the given fields are known. */
+export function allocatorLog(known: Partial<AllocatorLog> & Pick<AllocatorLog, "kind" | "name">): AllocatorLog {
   return {
     askedBytes: undefined,
     op: undefined,

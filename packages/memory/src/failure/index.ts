@@ -4,16 +4,17 @@ export {
   type FailureRemedy,
   type HeldByLine,
 } from "./account-of-failure.js";
-export type {
-  AllocatorBin,
-  AllocatorKind,
-  AllocatorLog,
-  AllocatorVerdict,
-  ChunksOfSize,
-  CompiledProgram,
-  DeviceProcess,
-  MemoryKind,
-  ProgramBuffer,
+export {
+  type AllocatorBin,
+  type AllocatorKind,
+  type AllocatorLog,
+  type AllocatorVerdict,
+  allocatorLog,
+  type ChunksOfSize,
+  type CompiledProgram,
+  type DeviceProcess,
+  type MemoryKind,
+  type ProgramBuffer,
 } from "./allocator-log.js";
 export { judgeAllocatorLog } from "./judge-allocator-log.js";
 export { readAllocatorLog, readAllocatorLogs } from "./read-allocator-log.js";

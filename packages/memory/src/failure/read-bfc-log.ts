@@ -1,4 +1,10 @@
-import { type AllocatorBin, type AllocatorLog, type ChunksOfSize, logOf, type MemoryKind } from "./allocator-log.js";
+import {
+  type AllocatorBin,
+  type AllocatorLog,
+  allocatorLog,
+  type ChunksOfSize,
+  type MemoryKind,
+} from "./allocator-log.js";
 import { readMemoryError } from "./read-memory-error.js";
 import { readSize, sizeAt } from "./size-in-text.js";
 
@@ -168,7 +174,7 @@ function errorOf(lines: readonly string[]): readonly AllocatorLog[] | undefined 
   const at = line.lastIndexOf(allocatorText) + allocatorText.length;
   const name = /^\w*/.exec(line.slice(at, at + mostOfName))![0];
   const { askedBytes, shape, dtype } = readMemoryError(line) ?? {};
-  return [logOf({ kind: "bfc", name, memory: memoryOf(name), askedBytes, shape, dtype, truncated: true })];
+  return [allocatorLog({ kind: "bfc", name, memory: memoryOf(name), askedBytes, shape, dtype, truncated: true })];
 }
 
 /** TensorFlow's allocators for the host are `cpu`, `mklcpu`, `cuda_host_bfc` and `gpu_host_bfc`. */

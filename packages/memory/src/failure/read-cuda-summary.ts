@@ -1,4 +1,4 @@
-import { type AllocatorBin, type AllocatorLog, logOf } from "./allocator-log.js";
+import { type AllocatorBin, type AllocatorLog, allocatorLog } from "./allocator-log.js";
 import { readSize } from "./size-in-text.js";
 
 const summaryText = "PyTorch CUDA memory summary, device ID ";
@@ -14,7 +14,7 @@ export function readCudaSummary(text: string): AllocatorLog | undefined {
   const summary = readSummary(text);
   if (summary === undefined) return undefined;
   const { device, allocatedBytes, reservedBytes, peakBytes, bins } = summary;
-  return logOf({
+  return allocatorLog({
     kind: "cuda",
     name: `GPU ${device}`,
     memory: "device",

@@ -1,4 +1,4 @@
-import { type AllocatorLog, type DeviceProcess, logOf } from "./allocator-log.js";
+import { type AllocatorLog, allocatorLog, type DeviceProcess } from "./allocator-log.js";
 import { readXlaProgram } from "./read-xla-program.js";
 import { roundingOf } from "./size-in-text.js";
 import { type FieldValue, matchesOf, type TextTemplate, templateOf } from "./text-template.js";
@@ -110,7 +110,7 @@ function logAt({ wording, at }: Hit, text: string, end: number): AllocatorLog {
     return typeof value === "number" ? value : undefined;
   };
   const pid = bytes("pid");
-  return logOf({
+  return allocatorLog({
     kind,
     name: nameOf(wording, bytes("device")) + (pid === undefined ? "" : ` (pid ${pid})`),
     memory,
