@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { BudgetError, type BudgetExecution, MemoryMeter, measurePeakBytes, withMemoryBudget } from "../../src/index.js";
 import { waysToTrain } from "../users/ways-to-train.js";
+import { ops } from "./random-programs.js";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");
@@ -149,17 +150,6 @@ describe.each(Object.entries(waysToTrain))("%s", (_, make) => {
     training.dispose();
   });
 });
-
-const ops: readonly ((x: tf.Tensor, w: tf.Tensor) => tf.Tensor)[] = [
-  (x, w) => tf.matMul(x, w),
-  (x) => tf.tanh(x),
-  (x) => tf.softmax(x),
-  (x) => tf.mul(x, tf.mean(x, 0, true)),
-  (x) => tf.add(tf.gather(x, tf.range(0, x.shape[0], 1, "int32")), x),
-  (x) => tf.relu(tf.reshape(tf.transpose(tf.reshape(x, [4, -1])), x.shape)),
-  (x) => tf.add(x, tf.reverse(x, 0)),
-  (x) => tf.mul(x, tf.tensor1d(new Float32Array(x.shape[1] as number).map((_, i) => 1 / (i + 1)))),
-];
 
 /** The baseline peak of a pass, and the one that the first step within a percentage budget reports. */
 async function stockPeaks(

@@ -1,7 +1,8 @@
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
 
-const ops: readonly ((x: tf.Tensor, w: tf.Tensor) => tf.Tensor)[] = [
+/** Ops of a loss: each applies to a matrix `x`, and may read the square weight `w`. */
+export const ops: readonly ((x: tf.Tensor, w: tf.Tensor) => tf.Tensor)[] = [
   (x, w) => tf.matMul(x, w),
   (x) => tf.tanh(x),
   (x) => tf.softmax(x),

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { workingSet } from "../../src/bound/working-set.js";
 import { planSchedules } from "../../src/checkpointing/plan-schedules.js";
-import { type PlanningGraph, planningGraph } from "../../src/graph/planning-graph.js";
 import { simulateSchedule } from "../../src/schedule/simulate-schedule.js";
+import { chain } from "../chain.js";
 import { cheapestCost, plainPeak } from "../exhaustive-search.js";
 import { allGraphs, layeredGraphs, someGraphs } from "../random-graphs.js";
 
@@ -41,23 +41,6 @@ test("the overhead of a plan within a budget is enough for that budget", async (
     }
   }
 });
-
-/** A chain and its backward pass. */
-function chain(length: number): PlanningGraph {
-  const forward = Array.from({ length }, (_, v) => ({
-    name: `f${v}`,
-    cost: 1 + (v % 3),
-    outputBytes: [10 + (v % 4)],
-    inputs: v === 0 ? [] : [[v - 1, 0] as const],
-  }));
-  const backward = Array.from({ length }, (_, i) => ({
-    name: `b${length - 1 - i}`,
-    cost: 2,
-    outputBytes: [10],
-    inputs: [[length - 1 + i, 0] as const, ...(i === 0 ? [] : [[length - 1 - i, 0] as const])],
-  }));
-  return planningGraph([...forward, ...backward]);
-}
 
 test.each([0.9, 0.7])("a large graph needs few changes for an overhead, as for the budget %s", async (fraction) => {
   const graph = chain(1500);
