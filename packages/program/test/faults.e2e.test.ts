@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { atNight } from "@remat/testkit";
 import { afterAll, describe, expect, it } from "vitest";
 import {
   type CallFault,
@@ -20,7 +21,7 @@ const every = process.env["REMAT_EVERY_FAULT"];
 const count = Number(process.env["REMAT_FAULT_COUNT"] ?? Number.POSITIVE_INFINITY);
 const atOnce = 3;
 /** Maximum number of faults to try for each command, unless every fault is requested. */
-const mostTried = process.env["REMAT_ALL_TESTS"] === undefined ? 7 : 14;
+const mostTried = atNight ? 14 : 7;
 
 /** Which faults are tried of a program that makes these calls: some of the calls that differ from the one before them, with the next error of the list. */
 function faultsOf(calls: readonly string[]): readonly CallFault[] {

@@ -1,3 +1,4 @@
+export { atNight } from "./at-night.js";
 export { dailyRuns } from "./daily-runs.js";
 export { degenerateSample, degenerateTraces, type NamedTrace } from "./degenerate-traces.js";
 export { describeTrace } from "./describe-trace.js";

@@ -1,7 +1,9 @@
+import { atNight } from "./at-night.js";
+
 /**
- * Returns every n-th case, from `offset` on, so that each change runs a sample. At night (`REMAT_ALL_TESTS`) it returns
- * all of them. Use it if each case takes long and tests the same code as its neighbours.
+ * Returns every n-th case, from `offset` on, so that each change runs a sample. At night it returns all of them. Use it
+ * if each case takes long and tests the same code as its neighbours.
  */
 export function sampledCases<Case>(cases: readonly Case[], n: number, offset = 0): Case[] {
-  return cases.filter((_, i) => process.env["REMAT_ALL_TESTS"] !== undefined || (i + offset) % n === 0);
+  return cases.filter((_, i) => atNight || (i + offset) % n === 0);
 }

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestProjectInlineConfiguration } from "vitest/config";
+import { atNight } from "../src/at-night.js";
 import { workspaceFolders } from "../workspace-folders.js";
 import { mutantPlugins } from "./mutant.js";
 
@@ -52,7 +53,6 @@ const kinds = [
   { suffix: ":alone:e2e", end: ".alone.e2e.test.ts", isIsolated: true },
 ] as const;
 const nightEnd = ".night.test.ts";
-const isNight = process.env["REMAT_ALL_TESTS"] !== undefined;
 
 /**
  * The vitest projects of the workspace: one for each folder with tests and each kind of test file in it. Named after
@@ -107,7 +107,7 @@ function projectOf(
     }),
     test: {
       name,
-      include: [`test/**/*${end}`, ...(isNight && end === ".e2e.test.ts" ? [`test/**/*${nightEnd}`] : [])],
+      include: [`test/**/*${end}`, ...(atNight && end === ".e2e.test.ts" ? [`test/**/*${nightEnd}`] : [])],
       exclude: ["**/node_modules/**", ...others.map((other) => `**/*${other}`)],
       setupFiles: [
         beside("seed.ts"),

@@ -1,4 +1,5 @@
 import { CheckpointSimulator, callModes, checkpointableUnits, stepScript } from "@remat/memory/checkpointing";
+import { atNight } from "@remat/testkit";
 import { TraceBuilder } from "@remat/trace";
 import { describe, expect, test } from "vitest";
 import { moduleParts } from "../../src/executors/torch-checkpoint/module-parts.js";
@@ -32,7 +33,7 @@ function planned(
 
 /** Each of these takes as long as all others together, so they run at night. */
 const slow = new Set(["random 6", "random 16", "random 21"]);
-const cases = recordedCases.filter(({ step }) => process.env.REMAT_ALL_TESTS !== undefined || !slow.has(step.case));
+const cases = recordedCases.filter(({ step }) => atNight || !slow.has(step.case));
 
 describe.each(cases.slice(0, 8).map((one) => [one.step.case, one] as const))("model %s", (_, recorded) => {
   const trace = pricedStep(recorded);
