@@ -20,8 +20,8 @@ export const explainCommand: Command = defineCommand({
 });
 
 /**
- * Explains the out-of-memory errors of a log or an allocator's snapshot (`remat explain LOG [TRACE]`): the failed allocation, the reason, and the
- * tensors that used each piece of memory.
+ * Explains the out-of-memory errors of a log or an allocator's snapshot (`remat explain LOG [TRACE]`): the failed
+ * allocation, the reason, and the tensors that used each piece of memory.
  */
 async function explain({
   targets: [path, trace],

@@ -55,9 +55,9 @@ export interface BudgetExecution {
    * The most bytes alive between two ops. For a budget in percent, this counts from the step that measured the
    * baseline.
    *
-   * A budget in bytes is exceeded only in a step that fails. If a step is larger than all before
-   * it, a budget in percent is lifted until the baseline peak of such a step has been measured. This figure may then
-   * exceed `budgetBytes`, but not `stockPeakBytes`.
+   * A budget in bytes is exceeded only in a step that fails. If a step is larger than all before it, a budget in percent
+   * is lifted until the baseline peak of such a step has been measured. This figure may then exceed `budgetBytes`, but
+   * not `stockPeakBytes`.
    */
   readonly heldBytes: number;
   /**
