@@ -125,6 +125,13 @@ const pytorchTests = [
   ...["test_rules", "test_graphs", "test_kernels", "test_snapshots", "test_bookkeeping"],
 ];
 
+/**
+ * The end-to-end tests run on the native backend in a stage of their own.
+ *
+ * @type {(files: readonly string[]) => readonly string[]}
+ */
+const firstTier = (files) => files.filter((file) => !file.endsWith(".e2e.test.ts"));
+
 /** A machine that never had this project: an empty home, which contains all caches, and no other variable but PATH. */
 const freshMachine = () => ({ HOME: mkdtempSync(join(folder, "home-")), CI: "true", NO_COLOR: "1" });
 
@@ -169,14 +176,9 @@ const parts = [
       },
     ),
   ],
-  [
-    nativeStage(
-      "tfjs-node-gpu",
-      nativeTests(cwd).filter((file) => !file.endsWith(".e2e.test.ts")),
-    ),
-  ],
-  // Without a GPU, both packages compute the same. The tests that call the addon itself are enough.
-  [nativeStage("tfjs-node", nativeTests(cwd, ["packages/dispatch-hook/test/backends", "apps/cli/test/native"]))],
+  [nativeStage("tfjs-node-gpu", firstTier(nativeTests(cwd)))],
+  // Without a GPU, both packages compute the same. The tests of the hook, which call single kernels, are enough.
+  [nativeStage("tfjs-node", firstTier(nativeTests(cwd, ["packages/dispatch-hook/test"])))],
   [
     { name: "packages", command: ["pnpm", "packages"], count: okLines },
     {
