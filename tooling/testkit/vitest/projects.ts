@@ -27,7 +27,6 @@ interface Exceptions {
 const exceptions: Readonly<Record<string, Exceptions>> = {
   "apps/cli": { globalSetup: "test/setup.ts", setupFile: "test/bundled-processes.ts" },
   "apps/report": { globalSetup: "test/setup.ts", e2eSetup: "test/e2e-setup.ts", isIsolated: true },
-  "packages/checkpoint": { isIsolated: true },
   "packages/program": { isIsolated: true },
   "tooling/browser": { globalSetup: "test/setup.ts", isIsolated: true },
   "tooling/ci": { isBuilt: true, isIsolated: true },
@@ -37,7 +36,6 @@ const exceptions: Readonly<Record<string, Exceptions>> = {
   "tooling/packaging": { isBuilt: true, isIsolated: true },
   "tooling/testkit": { isIsolated: true },
   "tooling/tfjs-specs": { isBuilt: true, isIsolated: true },
-  examples: { isIsolated: true },
 };
 
 /**

@@ -24,6 +24,7 @@ async function measured(run: () => Promise<void>): Promise<{ peakBytes: number; 
   return { peakBytes: meter.knownPeakBytes, error };
 }
 
+// Alone, because a process that has held more memory also warns that it was not returned.
 describe("an embedding, whose gradient on cpu needs a copy of it for each word", () => {
   const words = tf.tidy(() => tf.keep(tf.range(0, 256, 1, "int32")));
   const train = () => {
