@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { outputFormats } from "@remat/reporting/formats";
-import { degenerateSample } from "@remat/testkit";
+import { degenerateSample, sampledCases } from "@remat/testkit";
 import { writeTrace } from "@remat/trace";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { viewNames } from "../../terminal/src/index.js";
@@ -42,7 +42,7 @@ const documents: readonly (readonly string[])[] = [
   ["fit", "--iterations", "20", "--workers", "1"],
 ];
 
-describe.each(degenerateSample())("a step of which the trace is: $name", ({ name, trace }) => {
+describe.each(sampledCases(degenerateSample(), 2))("a step of which the trace is: $name", ({ name, trace }) => {
   const path = join(folder, `${name.replaceAll(/\W+/g, "-")}.remat.jsonl`);
   beforeAll(() => writeFileSync(path, Buffer.concat([...writeTrace(trace)])));
 
