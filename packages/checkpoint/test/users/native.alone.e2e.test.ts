@@ -6,6 +6,7 @@ import { budgeted, early, muchGoes, planned, stock } from "./ways.js";
 
 const nativeFolder = nativeApp();
 
+// Programs that fail leave scopes open in tfjs's engine, as they do without remat.
 describe.runIf(nativeFolder !== undefined)("on tensorflow", () => {
   beforeAll(async () => {
     await selectBackend({ backend: "tensorflow", from: nativeFolder as string });
