@@ -24,7 +24,7 @@ const allExamples = readdirSync(examples, { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && readdirSync(join(examples, entry.name)).includes("model.js"))
   .map(({ name }) => name)
   .filter((name) => process.env["REMAT_LARGE_MODELS"] !== undefined || !isLarge(name));
-const exampleNames = sampledCases(allExamples, 2);
+const exampleNames = sampledCases(allExamples, 4);
 /** Convolutions, on which the cpu backend spends minutes. */
 const onWasm = new Set(["efficientnet-b0", "mobilenet-v1", "mobilenet-v2", "resnet50"]);
 type BackendOfTest = "cpu" | "wasm";
