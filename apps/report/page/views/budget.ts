@@ -1,4 +1,11 @@
-import { formatBytes, formatMs, formatPercent, type OpFateName, opFateNames, type PolicyView } from "@remat/reporting";
+import {
+  formatBytes,
+  formatPercent,
+  type OpFateName,
+  opFateNames,
+  type PolicyView,
+  type TimeFormat,
+} from "@remat/reporting";
 import { h } from "../dom.js";
 import type { PolicyAnswer } from "../engine/answers.js";
 import { amountCell } from "../interaction/table-csv.js";
@@ -58,6 +65,7 @@ export function policyTable(
   answer: PolicyAnswer,
   method: "greedy" | "optimal",
   runtimeMs: number,
+  formatTime: TimeFormat,
   showOps: (fate: number) => void,
 ): HTMLElement {
   const { greedy, optimal, whyNotOptimal } = answer;
@@ -68,7 +76,7 @@ export function policyTable(
       { class: policy === chosen ? "chosen" : undefined },
       h("th", { scope: "row" }, label),
       amountCell(policy.storedBytes, formatBytes),
-      amountCell(policy.recomputationMs, formatMs),
+      amountCell(policy.recomputationMs, formatTime),
       amountCell(runtimeMs > 0 ? policy.recomputationMs / runtimeMs : 0, formatPercent),
     );
   const head = (...labels: readonly string[]): HTMLElement =>
@@ -82,7 +90,7 @@ export function policyTable(
     optimal === undefined && whyNotOptimal !== undefined && `No optimum: ${whyNotOptimal}.`,
     optimal !== undefined &&
       greedy.recomputationMs > optimal.recomputationMs * 1.0001 &&
-      `The greedy plan costs ${formatMs(greedy.recomputationMs - optimal.recomputationMs)} more than the optimum.`,
+      `The greedy plan costs ${formatTime(greedy.recomputationMs - optimal.recomputationMs)} more than the optimum.`,
   ].filter((note): note is string => typeof note === "string");
   return h(
     "div",
@@ -115,7 +123,7 @@ export function policyTable(
             ),
             amountCell(ops, (count) => count.toLocaleString("en")),
             amountCell(bytes, formatBytes),
-            amountCell(ms, formatMs),
+            amountCell(ms, formatTime),
           ),
         ),
       ),

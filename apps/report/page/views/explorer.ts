@@ -1,11 +1,5 @@
-import {
-  formatBytes,
-  formatMs,
-  formatPercent,
-  type ModuleTreeView,
-  moduleTreeTable,
-  writeViewTable,
-} from "@remat/reporting";
+import { formatBytes, formatPercent, type ModuleTreeView, moduleTreeTable, writeViewTable } from "@remat/reporting";
+import { timeFormatOf } from "../../src/data/time-format-of.js";
 import { fill, h, s } from "../dom.js";
 import { download, standaloneSvg } from "../interaction/download.js";
 import { hideTooltip, showTooltip } from "../interaction/tooltip.js";
@@ -20,6 +14,7 @@ const rows = 6;
 
 /** Mounts the modules as an icicle chart: each as wide as its share of memory or time, with its submodules below. */
 export function mountExplorer({ engine, overview, store }: PageContext): HTMLElement {
+  const formatTime = timeFormatOf(overview.meta);
   const box = h("div", { class: "chart-box" }, h("p", { class: "note" }, "Working out the modules …"));
   const crumbs = h("nav", { class: "crumbs", "aria-label": "Modules around the one shown" });
   const area = choice(
@@ -67,7 +62,7 @@ export function mountExplorer({ engine, overview, store }: PageContext): HTMLEle
   /** Begins with the visible text of the cell, so that voice control can find it. */
   const label = ({ node }: ExplorerCell, seen: readonly string[]): string =>
     `${seen.map((text) => `${text} `).join("")}– ${node.fqn}, ${node.kind}, ${formatBytes(node.memoryBytes)}, ` +
-    `${formatMs(node.forwardMs + node.backwardMs)}, ${node.opCount} ops`;
+    `${formatTime(node.forwardMs + node.backwardMs)}, ${node.opCount} ops`;
   const choose = (fqn: string): void => {
     if (store.state.module === fqn) store.update({ root: fqn });
     else store.update({ module: fqn });
@@ -102,7 +97,7 @@ export function mountExplorer({ engine, overview, store }: PageContext): HTMLEle
         text !== "" && w > 150
           ? kind === "memory"
             ? formatBytes(node.memoryBytes)
-            : formatMs(valueOf(node, kind))
+            : formatTime(valueOf(node, kind))
           : "";
       const showSize = text.length * 7 + size.length * 7 + 24 < w;
       return s(
@@ -136,7 +131,7 @@ export function mountExplorer({ engine, overview, store }: PageContext): HTMLEle
                 {},
                 `${formatBytes(node.memoryBytes)} of results, ${formatBytes(node.savedBytes)} saved by autograd`,
               ),
-              h("span", {}, `forward ${formatMs(node.forwardMs)}, backward ${formatMs(node.backwardMs)}`),
+              h("span", {}, `forward ${formatTime(node.forwardMs)}, backward ${formatTime(node.backwardMs)}`),
               h("span", {}, `${formatPercent(to - from)} of the width`),
             ),
           onpointerleave: hideTooltip,

@@ -1,6 +1,5 @@
 import {
   formatBytes,
-  formatMs,
   formatPercent,
   OpMark,
   opFateNames,
@@ -9,6 +8,7 @@ import {
   planFateNames,
 } from "@remat/reporting";
 import { phaseNames } from "@remat/trace";
+import { timeFormatOf } from "../../src/data/time-format-of.js";
 import type { Overview, PlanAnswer } from "../engine/answers.js";
 import { downloadCsv } from "../interaction/download-csv.js";
 import type { PageState } from "../state.js";
@@ -89,9 +89,9 @@ const columns: readonly OpColumn[] = [
     label: "Time",
     title: "Runtime",
     isNumber: true,
-    text: ({ overview: { ops } }, op) => {
+    text: ({ overview: { ops, meta } }, op) => {
       const ms = ops.runtimeMs[op];
-      return ms > 0 && ms < 1e-5 ? "< 0.01 µs" : ms >= 0 ? formatMs(ms) : "–";
+      return ms > 0 && ms < 1e-5 ? "< 0.01 µs" : ms >= 0 ? timeFormatOf(meta)(ms) : "–";
     },
   },
   {

@@ -1,4 +1,5 @@
-import { formatBytes, formatMs } from "@remat/reporting";
+import { formatBytes } from "@remat/reporting";
+import { timeFormatOf } from "../../src/data/time-format-of.js";
 import { fill, h } from "../dom.js";
 import type { OpAnswer, PlanAnswer } from "../engine/answers.js";
 import { latest } from "../latest.js";
@@ -101,7 +102,7 @@ export function mountOpsTable(context: PageContext): HTMLElement {
         fill(
           status,
           `${found.rows.length.toLocaleString("en")} of ${all.toLocaleString("en")} ` +
-            `ops${module === "" ? "" : ` in ${module}`}: ${formatBytes(found.memoryBytes)}, ${formatMs(found.runtimeMs)}`,
+            `ops${module === "" ? "" : ` in ${module}`}: ${formatBytes(found.memoryBytes)}, ${timeFormatOf(overview.meta)(found.runtimeMs)}`,
         );
         reveal();
       },

@@ -1,5 +1,6 @@
-import { formatBytes, formatMs } from "@remat/reporting";
+import { formatBytes } from "@remat/reporting";
 import { phaseNames } from "@remat/trace";
+import { timeFormatOf } from "../../src/data/time-format-of.js";
 import { timelineMargin } from "../charts/timeline-scene.js";
 import { h } from "../dom.js";
 import { hideTooltip, showTooltip } from "../interaction/tooltip.js";
@@ -96,7 +97,7 @@ function tell(model: TimelineModel, share: number, event: PointerEvent): void {
     event.clientX,
     event.clientY,
     h("strong", {}, describeOp(overview, op)),
-    h("span", {}, `${phaseNames[overview.ops.phase[op]]}, begins at ${formatMs(axis.msAt(op))}`),
+    h("span", {}, `${phaseNames[overview.ops.phase[op]]}, begins at ${timeFormatOf(overview.meta)(axis.msAt(op))}`),
     h("span", {}, `${formatBytes(drawn.totalBytes[bucket])} in use, peak ${formatBytes(drawn.highestBytes[bucket])}`),
     bandLegend(held.map((band) => ({ ...band, value: formatBytes(band.bytes) }))),
     ...model

@@ -1,4 +1,5 @@
-import { formatBytes, formatMs, formatPercent, type TradeOffPoint } from "@remat/reporting";
+import { formatBytes, formatPercent, type TimeFormat, type TradeOffPoint } from "@remat/reporting";
+import { timeFormatOf } from "../../src/data/time-format-of.js";
 import { frontChart } from "../charts/front-chart.js";
 import { tradeOffChart } from "../charts/trade-off-chart.js";
 import { fill, h } from "../dom.js";
@@ -21,6 +22,7 @@ import { mountMultiples } from "./multiples.js";
 export function mountTradeOff(context: PageContext): HTMLElement {
   const { engine, overview, store, policies } = context;
   const { plans, title } = overview.meta;
+  const formatTime = timeFormatOf(overview.meta);
   const chart = h("div", { class: "chart-box" });
   const heading = h("h3", { id: "trade-off-module" });
   const pieces = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Fitted pieces" });
@@ -61,7 +63,7 @@ export function mountTradeOff(context: PageContext): HTMLElement {
     policy = answer;
     // While a slider moves, an answer may still be for the previous module.
     if (answer !== undefined && answer.fqn === sac?.fqn) {
-      fill(table, policyTable(answer, store.state.method, sac.view.runtimeMs, showOps));
+      fill(table, policyTable(answer, store.state.method, sac.view.runtimeMs, formatTime, showOps));
       policies.tellPolicy(answer, store.state.method);
     }
     draw();
@@ -174,7 +176,7 @@ export function mountTradeOff(context: PageContext): HTMLElement {
           element.hidden = answer === undefined;
           if (answer === undefined) return;
           fill(heading, answer.fqn === "" ? "The whole" : answer.fqn);
-          fill(pieces, piecesTable(answer));
+          fill(pieces, piecesTable(answer, formatTime));
           controls.show(store.state, answer.view.memoryBytes);
           showPolicy(policy?.fqn === answer.fqn ? policy : undefined);
         },
@@ -204,7 +206,7 @@ function svgOf(box: HTMLElement): string {
   return svg === null ? "" : standaloneSvg(svg, token("--paper"));
 }
 
-function piecesTable({ view }: SacAnswer): HTMLElement {
+function piecesTable({ view }: SacAnswer, formatTime: TimeFormat): HTMLElement {
   const header = (label: string, isNumber = true) =>
     h("th", { scope: "col", class: isNumber ? "number" : undefined }, label);
   return h(
@@ -213,7 +215,7 @@ function piecesTable({ view }: SacAnswer): HTMLElement {
     h(
       "caption",
       { class: "hidden" },
-      `Pieces fitted to a curve of ${formatBytes(view.memoryBytes)} and ${formatMs(view.runtimeMs)}`,
+      `Pieces fitted to a curve of ${formatBytes(view.memoryBytes)} and ${formatTime(view.runtimeMs)}`,
     ),
     h("thead", {}, h("tr", {}, header("From"), header("To"), header("Slope"), header("Intercept"))),
     h(

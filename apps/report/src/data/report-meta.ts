@@ -100,6 +100,8 @@ export interface ReportMeta {
   readonly noPlans: string | undefined;
   /** Plans of {@link ReportData.followed}: the front of {@link plans}, and last the given plan. */
   readonly followed: readonly FollowedPlan[];
+  /** True if all op times are estimates of a roofline model. */
+  readonly hasEstimatedTimes: boolean;
   /** True if {@link ReportData.planned} differs from the step that is shown. */
   readonly hasPlannedStep: boolean;
   /** Undefined if there is no other run. */

@@ -1,5 +1,5 @@
 import { heldPeak } from "@remat/memory";
-import { matchOps, viewEnvironment, viewSummary, type WhatIfRow } from "@remat/reporting";
+import { isEstimated, matchOps, viewEnvironment, viewSummary, type WhatIfRow } from "@remat/reporting";
 import {
   type Answer,
   answerFollowing,
@@ -168,6 +168,7 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
       plans: found.findings,
       noPlans: found.reason,
       followed: followed.map(({ plan }) => plan),
+      hasEstimatedTimes: isEstimated(trace),
       hasPlannedStep: planned !== undefined,
       comparison,
       fsdp,

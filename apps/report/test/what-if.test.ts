@@ -1,4 +1,4 @@
-import { answeredWhatIf, refusedWhatIf } from "@remat/reporting";
+import { answeredWhatIf, formatMs, refusedWhatIf } from "@remat/reporting";
 import { expect, it } from "vitest";
 import { whatIfHtml } from "../src/html/what-if-html.js";
 
@@ -6,11 +6,12 @@ const device = { name: "small <b>", memoryBytes: 2 ** 20 };
 
 it("shows each answer beside the step as it is, numbers for programs too, and why something is refused", () => {
   const step = (peakBytes: number, stepMs: number | undefined) => ({ peakBytes, bytesByCategory: {}, stepMs, device });
-  const { html } = whatIfHtml([
+  const rowsShown = [
     answeredWhatIf("as it is", step(2 ** 19, 2)),
     answeredWhatIf("batch=64", step(2 ** 21, undefined)),
     refusedWhatIf("optimizer=<i>", "record it again & again"),
-  ]);
+  ];
+  const { html } = whatIfHtml(rowsShown, formatMs);
   const rows = [...html.matchAll(/<tr>(<th scope="row">.*?)<\/tr>/g)].map(([, row]) => row);
   expect(rows).toEqual([
     '<th scope="row">as it is</th><td class="number" data-value="524288">512 KiB</td><td class="number"></td><td>yes</td><td class="number" data-value="2">2 ms</td>',
@@ -21,16 +22,17 @@ it("shows each answer beside the step as it is, numbers for programs too, and wh
 
 it("says below why a rank holds more than one device", () => {
   const step = { peakBytes: 2 ** 20, bytesByCategory: {}, stepMs: 1, device };
-  const { html } = whatIfHtml([
+  const rowsShown = [
     answeredWhatIf("as it is", step),
     answeredWhatIf("world=64", { ...step, peakBytes: 2 ** 21, reason: "more than on one device: a <reason>" }),
     answeredWhatIf("world=2", { ...step, peakBytes: 2 ** 19 }),
-  ]);
+  ];
+  const { html } = whatIfHtml(rowsShown, formatMs);
   expect([...html.matchAll(/<li>(.*?)<\/li>/g)].map(([, item]) => item)).toEqual([
     "world=<wbr>64: more than on one device: a &lt;reason&gt;.",
   ]);
 });
 
 it("is left out where nothing was asked", () => {
-  expect(whatIfHtml([]).html).toBe("");
+  expect(whatIfHtml([], formatMs).html).toBe("");
 });
