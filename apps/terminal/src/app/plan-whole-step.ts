@@ -1,5 +1,5 @@
 import { bytesOfBudget, heldPeak } from "@remat/memory";
-import { describeCheckpointed, formatBytes, formatMs, formatOverhead, formatPercent } from "@remat/reporting";
+import { describeCheckpointed, formatBytes, formatOverhead, formatPercent, timeFormat } from "@remat/reporting";
 import { formatOccurrence, type Trace } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
 import type { ViewAnswer, ViewWork } from "../state/work.js";
@@ -31,7 +31,7 @@ export async function planWholeStep(
         const best =
           cost === undefined
             ? `smallest peak so far ${formatBytes(smallestPeakBytes)}`
-            : `best step so far ${formatMs(cost)}`;
+            : `best step so far ${timeFormat(trace)(cost)}`;
         const text = `${(elapsedMs / 1000).toFixed(1)} s, ${iterations} iterations; ${best}`;
         answer({ kind: "stepProgress", trace, text });
       },

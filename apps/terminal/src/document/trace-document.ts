@@ -23,6 +23,7 @@ import {
   moduleTreeView,
   type OpTableView,
   opTableView,
+  type TimeFormat,
 } from "@remat/reporting";
 import { type HeldTree, heldTree } from "@remat/reporting/held-tree";
 import { type DeviceToFit, judgeMemory, judgeStep, type Verdict } from "@remat/reporting/verdict";
@@ -36,6 +37,7 @@ import {
 } from "@remat/sac-core";
 import { type FsdpSimulation, parseShardingPlan, type ShardingPlan, simulateFsdp } from "@remat/sharding";
 import { formatOccurrence, opOccurrences, RematError, type Trace } from "@remat/trace";
+import { timeFormatOf } from "../text/format-time.js";
 import { lazy, memoize } from "./memoize.js";
 import { applySettings, deviceOfSettings, type GivenDevice, initialSettings, type Settings } from "./settings.js";
 import type { StepAtHand } from "./step-at-hand.js";
@@ -73,6 +75,8 @@ export class TraceDocument {
   readonly atHand: StepAtHand;
   /** With op times and the settings' allocation unit. */
   readonly trace: Trace;
+  /** Formats its times. */
+  readonly formatTime: TimeFormat;
 
   /** The step that plans are made for, under the same settings. Undefined: the trace itself. */
   readonly planned: () => Trace | undefined;
@@ -116,6 +120,7 @@ export class TraceDocument {
     this.atHand = atHand;
     this.trace = applySettings(recorded, settings);
     const { trace } = this;
+    this.formatTime = timeFormatOf(trace);
     this.planned = lazy(() => atHand.planned && applySettings(atHand.planned, settings));
     this.stats = lazy(() => sacStats(trace));
     this.tree = lazy(() => moduleTreeView(trace, this.stats()));

@@ -1,6 +1,5 @@
-import { formatBytes, formatPercent, OpFate, opFateNames, type PolicyView } from "@remat/reporting";
+import { formatBytes, formatPercent, OpFate, opFateNames, type PolicyView, type TimeFormat } from "@remat/reporting";
 import type { ModulePolicies } from "../document/module-policies.js";
-import { formatTime } from "../text/format-time.js";
 import type { Glyphs } from "../text/glyphs.js";
 import type { Line, Span } from "../text/line.js";
 
@@ -19,11 +18,12 @@ export interface BudgetFacts extends ModulePolicies {
   readonly isOptimal: boolean;
   /** Text shown until the optimal policy is found. */
   readonly waiting: string;
+  readonly formatTime: TimeFormat;
 }
 
 /** Describes the effect of the budget, on few lines if there is no space next to the curve. */
 export function budgetFacts(facts: BudgetFacts, isWide: boolean, glyphs: Glyphs): readonly Line[] {
-  const { budgetBytes, budgetShare, isOptimal, view, greedy, optimal } = facts;
+  const { formatTime, budgetBytes, budgetShare, isOptimal, view, greedy, optimal } = facts;
   const followed = isOptimal && optimal ? optimal.policy : greedy;
   const share = (ms: number): string => formatPercent(view.runtimeMs > 0 ? ms / view.runtimeMs : 0);
   const one = (mark: string, style: Span["style"], name: string, bought: PolicyView): readonly Line[] => {

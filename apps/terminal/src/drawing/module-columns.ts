@@ -1,7 +1,6 @@
-import { formatBytes, formatPercent, type ModuleNode, type ModuleTreeView } from "@remat/reporting";
+import { formatBytes, formatPercent, type ModuleNode, type ModuleTreeView, type TimeFormat } from "@remat/reporting";
 import type { TableColumn } from "../table/draw-table.js";
 import { cutText, fitText } from "../text/fit-text.js";
-import { formatTime } from "../text/format-time.js";
 import { barText, type Glyphs } from "../text/glyphs.js";
 import { showControls } from "../text/show-controls.js";
 
@@ -9,6 +8,7 @@ import { showControls } from "../text/show-controls.js";
 export function moduleColumns(
   { totals }: ModuleTreeView,
   expanded: ReadonlySet<number>,
+  formatTime: TimeFormat,
   glyphs: Glyphs,
 ): readonly TableColumn<ModuleNode>[] {
   const right = "right" as const;

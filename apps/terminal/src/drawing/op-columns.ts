@@ -1,11 +1,10 @@
-import { formatBytes, moduleOf, OpMark, type OpTableView } from "@remat/reporting";
+import { formatBytes, moduleOf, OpMark, type OpTableView, type TimeFormat } from "@remat/reporting";
 import { phaseNames } from "@remat/trace";
 import type { TableColumn } from "../table/draw-table.js";
-import { formatTime } from "../text/format-time.js";
 import type { Span } from "../text/line.js";
 
 /** Returns the columns of an op table. */
-export function opColumns(view: OpTableView): readonly TableColumn<number>[] {
+export function opColumns(view: OpTableView, formatTime: TimeFormat): readonly TableColumn<number>[] {
   const right = "right" as const;
   return [
     { key: "op", title: "Op", width: 7, align: right, cell: (row) => String(view.op[row]) },

@@ -1,10 +1,10 @@
+import type { TimeFormat } from "@remat/reporting";
 import { phaseNames, type Trace } from "@remat/trace";
-import { formatTime } from "../text/format-time.js";
 import type { Glyphs } from "../text/glyphs.js";
 import type { Line, Span } from "../text/line.js";
 
 /** Lists everything that the trace contains about an op. */
-export function opDetails(trace: Trace, op: number, glyphs: Glyphs): readonly Line[] {
+export function opDetails(trace: Trace, op: number, formatTime: TimeFormat, glyphs: Glyphs): readonly Line[] {
   const { ops } = trace;
   const name: Span = { text: `op ${op} ${trace.opName(op)}`, style: "strong" };
   const field = (label: string, text: string): Line => [{ text: `${label} `, style: "faint" }, { text }];

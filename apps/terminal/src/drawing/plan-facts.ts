@@ -1,4 +1,4 @@
-import { describeProof, formatBytes, formatMs, formatPercent } from "@remat/reporting";
+import { describeProof, formatBytes, formatMs, formatPercent, type TimeFormat } from "@remat/reporting";
 import { type DeviceToFit } from "@remat/reporting/verdict";
 import type { Plan } from "@remat/trace";
 import { barText, type Glyphs } from "../text/glyphs.js";
@@ -12,6 +12,8 @@ export interface PlanGiven {
   readonly recordedBytes?: number | undefined;
   /** The command that applies it. */
   readonly following?: string | undefined;
+  /** Formats the time of the step. */
+  readonly formatTime?: TimeFormat;
 }
 
 /** Describes in a few lines what a plan predicts, whether it fits and the command to run first. */
@@ -19,7 +21,7 @@ export function planFacts(plan: Plan, width: number, glyphs: Glyphs, given: Plan
   const { predicted, origin, subject, steps } = plan;
   const recomputed = steps.filter(({ isRecomputed }) => isRecomputed).length;
   const recorded = given.recordedBytes ?? predicted.recordedPeakBytes ?? predicted.plain.peakBytes;
-  const cost = subject.kind === "trace" ? formatMs(predicted.cost) : `cost ${predicted.cost}`;
+  const cost = subject.kind === "trace" ? (given.formatTime ?? formatMs)(predicted.cost) : `cost ${predicted.cost}`;
   const bar = barText(recorded > 0 ? predicted.peakBytes / recorded : 0, Math.max(8, Math.min(40, width - 12)), glyphs);
   return [
     [{ text: `Plan of ${subject.name}`, style: "strong" }],

@@ -1,4 +1,4 @@
-import { formatBytes, formatMs } from "@remat/reporting";
+import { formatBytes } from "@remat/reporting";
 import { msOfTimes, type StepTimes } from "@remat/runtime-estimator";
 import { wrapText } from "@remat/trace/text";
 import type { TraceDocument } from "../document/trace-document.js";
@@ -24,17 +24,20 @@ export function effectLines(
       glyphs,
     );
   const error = memoryError(document);
-  const times = (of: TraceDocument): StepTimes => of.tree().totals;
+  const timeRow = (label: string, msOf: (times: StepTimes) => number): Line => {
+    const [before, after] = [opened, document].map((of) => of.formatTime(msOf(of.tree().totals)));
+    return row(label, before, after);
+  };
   return [
     [
       { text: fitText("", 18, glyphs) },
       { text: fitText("as opened", 13, glyphs, { align: "right" }), style: "header" },
       { text: fitText("now", 13, glyphs, { align: "right" }), style: "header" },
     ],
-    row("Step", formatMs(msOfTimes(times(opened))), formatMs(msOfTimes(times(document)))),
-    row("  forward", formatMs(times(opened).forwardMs), formatMs(times(document).forwardMs)),
-    row("  backward", formatMs(times(opened).backwardMs), formatMs(times(document).backwardMs)),
-    row("  optimizer", formatMs(times(opened).optimizerMs), formatMs(times(document).optimizerMs)),
+    timeRow("Step", msOfTimes),
+    timeRow("  forward", ({ forwardMs }) => forwardMs),
+    timeRow("  backward", ({ backwardMs }) => backwardMs),
+    timeRow("  optimizer", ({ optimizerMs }) => optimizerMs),
     row("Peak", peakText(opened), peakText(document)),
     ...(error === undefined ? [] : wrapText(error, width).map((text): Line => [{ text, style: "bad" }])),
   ];

@@ -49,6 +49,7 @@ export function stepPlanLines(
   const mismatch = findMismatch(document, plan);
   return [
     ...planFacts(plan, width, glyphs, {
+      formatTime: document.formatTime,
       recordedBytes: mismatch === undefined ? heldPeakOf(document.trace) : undefined,
     }),
     ...onOneDevice.flatMap((text) => wrapped(text, "warning")),

@@ -1,8 +1,15 @@
-import { formatMs } from "@remat/reporting";
+import { formatEstimatedMs, formatMs, isEstimated, type TimeFormat } from "@remat/reporting";
+import type { Trace } from "@remat/trace";
 
-/** Formats milliseconds in at most nine characters. Values below a nanosecond are marked as such. */
-export function formatTime(ms: number): string {
-  const ns = ms * 1e6;
-  if (!(ns > 0 && ns < 999.5)) return formatMs(ms);
-  return ns < 1 ? "< 1 ns" : `${Number(ns.toPrecision(3))} ns`;
+/**
+ * Returns a formatter for the times of a trace, with as many digits as their quality allows. The texts have at most nine
+ * characters. Values below a nanosecond are marked as such.
+ */
+export function timeFormatOf(trace: Trace): TimeFormat {
+  const format = isEstimated(trace) ? formatEstimatedMs : formatMs;
+  return (ms) => {
+    const ns = ms * 1e6;
+    if (!(ns > 0 && ns < 999.5)) return format(ms);
+    return ns < 1 ? "< 1 ns" : `${Number(ns.toPrecision(3))} ns`;
+  };
 }

@@ -7,7 +7,9 @@ import {
   compareTable,
   formatBytes,
   formatChange,
+  isEstimated,
   labelCategory,
+  type TimeFormat,
 } from "@remat/reporting";
 import { labelDevice } from "@remat/reporting/verdict";
 import { wrapText } from "@remat/trace/text";
@@ -22,7 +24,6 @@ import { nextSort, type Sort, sortByHeader } from "../table/sort.js";
 import { windowRows } from "../table/window-rows.js";
 import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { fitText } from "../text/fit-text.js";
-import { formatTime } from "../text/format-time.js";
 import type { Glyphs } from "../text/glyphs.js";
 import { fitLine, type Line, type Span } from "../text/line.js";
 
@@ -168,6 +169,7 @@ function drawComparison(scene: Scene, own: CompareState): Drawn {
   const { width } = scene.area;
   const { glyphs } = scene.look;
   const view = comparison(scene);
+  const formats = formatsOf(scene);
   const rows = rowsOf(scene, own);
   const device = commonDevice(scene.run);
   const title: Line = [
@@ -196,7 +198,7 @@ function drawComparison(scene: Scene, own: CompareState): Drawn {
   );
   const room = tableRoom(scene);
   const table = drawTable<ComparedModule>({
-    columns: tableColumns(own.quantity),
+    columns: tableColumns(own.quantity, formats),
     width,
     glyphs,
     count: rows.length,
@@ -210,7 +212,7 @@ function drawComparison(scene: Scene, own: CompareState): Drawn {
       fitLine(title, width, glyphs),
       ...noteLines(scene),
       head,
-      ...facts.map((fact) => fitLine(factLine(fact, [names, ...values], glyphs), width, glyphs)),
+      ...facts.map((fact) => fitLine(factLine(fact, [names, ...values], formats, glyphs), width, glyphs)),
     ),
     textOnly(
       [],
@@ -227,19 +229,48 @@ function drawComparison(scene: Scene, own: CompareState): Drawn {
   );
 }
 
-function tableColumns(quantity: Quantity): readonly TableColumn<ComparedModule>[] {
+/** Formats of the times of both sides, and of their difference. */
+interface TimeFormats {
+  readonly before: TimeFormat;
+  readonly after: TimeFormat;
+  readonly difference: TimeFormat;
+}
+
+/** A difference has no more digits than the less exact side. */
+function formatsOf({ run, device }: Scene): TimeFormats {
+  const [first, second] = comparedDocuments(run, device).documents;
+  return {
+    before: first.formatTime,
+    after: second.formatTime,
+    difference: isEstimated(first.trace) ? first.formatTime : second.formatTime,
+  };
+}
+
+function tableColumns(quantity: Quantity, formats: TimeFormats): readonly TableColumn<ComparedModule>[] {
   const unit = quantity.endsWith("Ms") ? "ms" : "bytes";
   const right = "right" as const;
   return [
     { key: "fqn", title: "Module", width: 20, grow: 1, cut: "start", cell: ({ fqn }) => fqn },
-    { key: "before", title: "First", width: 11, align: right, cell: (module) => amount(module[quantity].before, unit) },
-    { key: "after", title: "Second", width: 11, align: right, cell: (module) => amount(module[quantity].after, unit) },
+    {
+      key: "before",
+      title: "First",
+      width: 11,
+      align: right,
+      cell: (module) => amount(module[quantity].before, unit, formats.before),
+    },
+    {
+      key: "after",
+      title: "Second",
+      width: 11,
+      align: right,
+      cell: (module) => amount(module[quantity].after, unit, formats.after),
+    },
     {
       key: "difference",
       title: "Difference",
       width: 12,
       align: right,
-      cell: (module) => [change(module[quantity], unit)],
+      cell: (module) => [change(module[quantity], unit, formats)],
     },
     { key: "ratio", title: "In %", width: 10, align: right, priority: 1, cell: (module) => [ratio(module[quantity])] },
   ];
@@ -254,12 +285,13 @@ const factColumns = (width: number): readonly number[] => (width < 77 ? [25, 11,
 function factLine(
   { name, unit, value }: ComparedQuantity,
   [names, ...values]: readonly number[],
+  formats: TimeFormats,
   glyphs: Glyphs,
 ): Line {
   const cells = [
-    { text: amount(value.before, unit) },
-    { text: amount(value.after, unit) },
-    change(value, unit),
+    { text: amount(value.before, unit, formats.before) },
+    { text: amount(value.after, unit, formats.after) },
+    change(value, unit, formats),
     ratio(value),
   ];
   return [
@@ -268,7 +300,7 @@ function factLine(
   ];
 }
 
-function amount(value: number | undefined, unit: ComparedQuantity["unit"]): string {
+function amount(value: number | undefined, unit: ComparedQuantity["unit"], formatTime: TimeFormat): string {
   if (value === undefined) return "?";
   return unit === "ms" ? formatTime(value) : unit === "bytes" ? formatBytes(value) : String(value);
 }
@@ -278,9 +310,13 @@ function styleOf(difference: number | undefined): Span["style"] {
   return difference === undefined || difference === 0 ? "faint" : difference < 0 ? "good" : "bad";
 }
 
-function change({ difference }: ComparedValue, unit: ComparedQuantity["unit"]): Span {
+function change({ difference }: ComparedValue, unit: ComparedQuantity["unit"], formats: TimeFormats): Span {
   const text =
-    difference === undefined ? "?" : difference === 0 ? "=" : (difference > 0 ? "+" : "") + amount(difference, unit);
+    difference === undefined
+      ? "?"
+      : difference === 0
+        ? "="
+        : (difference > 0 ? "+" : "") + amount(difference, unit, formats.difference);
   return { text, style: styleOf(difference) };
 }
 

@@ -161,7 +161,7 @@ function onKey(scene: Scene, own: ModulesState, action: ModulesKey): Outcome<Mod
 
 /** Only visible columns can be sorted by. */
 function shownOf({ document, area, look }: Scene, { expanded }: ModulesState): readonly ModuleTreeColumn[] {
-  const shown = shownColumns(moduleColumns(document.tree(), expanded, look.glyphs), area.width);
+  const shown = shownColumns(moduleColumns(document.tree(), expanded, document.formatTime, look.glyphs), area.width);
   return columns.filter((column) => shown.has(column));
 }
 
@@ -191,7 +191,7 @@ function drawModules(scene: Scene, own: ModulesState): Drawn {
   if (rows.length === 0) return note("This trace has no modules. Its ops are in view 3.", width);
   const window = windowRows({ count: rows.length, height: height - 1, cursor: at, top: own.top });
   return drawTable<ModuleNode>({
-    columns: moduleColumns(view, own.expanded, glyphs),
+    columns: moduleColumns(view, own.expanded, scene.document.formatTime, glyphs),
     width,
     glyphs,
     count: rows.length,

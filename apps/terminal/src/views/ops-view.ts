@@ -8,7 +8,6 @@ import { type ListPlace, moveBy, settlePlace } from "../table/list-place.js";
 import { restoreSort, type Sort, sortByHeader, sortByNext } from "../table/sort.js";
 import { windowRows } from "../table/window-rows.js";
 import { type Drawn, stack, textOnly } from "../text/drawn.js";
-import { formatTime } from "../text/format-time.js";
 import { fitLine, type Line } from "../text/line.js";
 
 const columns = ["op", "name", "runtimeMs", "memoryBytes", "msps", "marks", "module"] as const;
@@ -134,7 +133,7 @@ function onKey(scene: Scene, own: OpsState, action: OpsKey): Outcome<OpsState> {
 
 /** Only visible columns can be sorted by. */
 function shownOf(scene: Scene, own: OpsState): readonly OpTableColumn[] {
-  const shown = shownColumns(opColumns(visible(scene, own).view), scene.area.width);
+  const shown = shownColumns(opColumns(visible(scene, own).view, scene.document.formatTime), scene.area.width);
   return columns.filter((column) => shown.has(column));
 }
 
@@ -188,7 +187,7 @@ function opAt(scene: Scene, own: OpsState): number | undefined {
 
 function detailsOf(scene: Scene, own: OpsState): readonly Line[] {
   const op = own.isDetailed ? opAt(scene, own) : undefined;
-  return op === undefined ? [] : opDetails(scene.document.trace, op, scene.look.glyphs);
+  return op === undefined ? [] : opDetails(scene.document.trace, op, scene.document.formatTime, scene.look.glyphs);
 }
 
 /** Lines for rows of the table, below its header. */
@@ -203,13 +202,13 @@ function drawOps(scene: Scene, own: OpsState): Drawn {
   const { bytes, ms } = totalsOf(rows, view);
   const title: Line = [
     { text: view.title, style: "strong" },
-    { text: `  ${rows.length} ops, ${formatBytes(bytes)}, ${formatTime(ms)}`, style: "faint" },
+    { text: `  ${rows.length} ops, ${formatBytes(bytes)}, ${scene.document.formatTime(ms)}`, style: "faint" },
     ...(own.filter === "" ? [] : [{ text: `  filter: ${own.filter}`, style: "accent" as const }]),
   ];
   const details = detailsOf(scene, own);
   const room = tableRoom(scene, details.length);
   const table = drawTable<number>({
-    columns: opColumns(view),
+    columns: opColumns(view, scene.document.formatTime),
     width,
     glyphs,
     count: rows.length,

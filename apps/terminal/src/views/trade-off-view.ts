@@ -12,7 +12,6 @@ import { type ListPlace, moveBy, settlePlace } from "../table/list-place.js";
 import { windowRows } from "../table/window-rows.js";
 import { besideEachOther } from "../text/beside.js";
 import { type Drawn, stack, textOnly } from "../text/drawn.js";
-import { formatTime } from "../text/format-time.js";
 import { fitLine, type Line } from "../text/line.js";
 import { note } from "../text/note.js";
 
@@ -178,7 +177,7 @@ function layoutOf(
   const plotHeight = Math.max(6, Math.min(Math.floor((height - 2) * 0.6), 24));
   const factsWidth = width >= 96 ? 40 : 0;
   const facts = budgetFacts(
-    { ...found, ...own, waiting: describeSearch(own, found.of) },
+    { ...found, ...own, waiting: describeSearch(own, found.of), formatTime: scene.document.formatTime },
     factsWidth > 0,
     scene.look.glyphs,
   );
@@ -201,7 +200,7 @@ function drawTradeOff(scene: Scene, own: TradeOffState): Drawn {
   const title: Line = [
     { text: found.of.fqn, style: "strong" },
     {
-      text: `  ${formatBytes(found.view.memoryBytes)} can be freed, forward ${formatTime(found.view.runtimeMs)}`,
+      text: `  ${formatBytes(found.view.memoryBytes)} can be freed, forward ${scene.document.formatTime(found.view.runtimeMs)}`,
       style: "faint",
     },
   ];
@@ -239,7 +238,7 @@ function drawOps(scene: Scene, { cursor, top }: TradeOffState, { of, policy }: S
     },
     { key: "name", title: "Name", width: 16, grow: 1, cell: (op) => stats.funcNames[op] },
     { key: "memory", title: "Memory", width: 10, align: "right", cell: (op) => formatBytes(stats.memoryBytes[op]) },
-    { key: "time", title: "Time", width: 9, align: "right", cell: (op) => formatTime(stats.runtimesMs[op]) },
+    { key: "time", title: "Time", width: 9, align: "right", cell: (op) => document.formatTime(stats.runtimesMs[op]) },
     {
       key: "module",
       title: "Module",

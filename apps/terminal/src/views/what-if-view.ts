@@ -1,4 +1,4 @@
-import { formatBytes, formatChange, formatMs, type WhatIfRow, whatIfTable } from "@remat/reporting";
+import { formatBytes, formatChange, type TimeFormat, type WhatIfRow, whatIfTable } from "@remat/reporting";
 import type { Trace } from "@remat/trace";
 import { wrapText } from "@remat/trace/text";
 import { deviceOfSettings } from "../document/settings.js";
@@ -149,7 +149,7 @@ function rowsOf({ asked, usual }: WhatIfState): readonly WhatIfRow[] {
 
 const right = "right" as const;
 
-function columnsFor(presentBytes: number | undefined): readonly TableColumn<WhatIfRow>[] {
+function columnsFor(presentBytes: number | undefined, formatTime: TimeFormat): readonly TableColumn<WhatIfRow>[] {
   return [
     { key: "question", title: "With", width: 22, grow: 1, cell: ({ question }) => question },
     {
@@ -182,7 +182,7 @@ function columnsFor(presentBytes: number | undefined): readonly TableColumn<What
       width: 10,
       align: right,
       priority: 3,
-      cell: ({ stepMs }) => (stepMs === undefined ? "" : formatMs(stepMs)),
+      cell: ({ stepMs }) => (stepMs === undefined ? "" : formatTime(stepMs)),
     },
   ];
 }
@@ -232,7 +232,7 @@ function drawWhatIf(scene: Scene, own: WhatIfState): Drawn {
   const { width, height } = scene.area;
   const rows = rowsOf(own);
   const table = drawTable<WhatIfRow>({
-    columns: columnsFor(rows[0]?.peakBytes),
+    columns: columnsFor(rows[0]?.peakBytes, scene.document.formatTime),
     width,
     glyphs: scene.look.glyphs,
     count: rows.length,
