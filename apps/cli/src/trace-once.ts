@@ -1,4 +1,4 @@
-import type { HeldPeak } from "@remat/memory";
+import { type HeldPeak, heldPeak } from "@remat/memory";
 import type { Trace } from "@remat/trace";
 import { resolveStep } from "@remat/tracer/step";
 import { loadModel } from "./load-model.js";
@@ -87,10 +87,7 @@ async function traced(
   });
 }
 
-/**
- * Returns the memory of a step of a model with early release. The step is also traced at most once. Another trace cannot
- * replace this one, because early release reads the tape, and which tensors JavaScript still references.
- */
+/** Returns the memory of a step of a model with early release. The step is also traced at most once. */
 export async function releasedOnce(
   source: ModelSource<"model">,
   options: ModelOptions,
@@ -99,22 +96,26 @@ export async function releasedOnce(
 ): Promise<HeldPeak> {
   const { released } = knownOf(source);
   const key = keyOf(options, updateInBackward);
-  const peak = released.get(key) ?? (await predictReleased(source, options, updateInBackward, progress));
+  const peak = released.get(key) ?? heldPeak(await traceReleased(source, options, updateInBackward, progress));
   released.set(key, peak);
   return peak;
 }
 
-async function predictReleased(
+/**
+ * Traces a step of a model with early release. Another trace cannot replace this one, because early release reads the
+ * tape, and which tensors JavaScript still references.
+ */
+export async function traceReleased(
   source: ModelSource<"model">,
   options: ModelOptions,
   updateInBackward: boolean,
   progress: Pick<Progress, "show">,
-): Promise<HeldPeak> {
-  const { predictReleasedPeak } = await import("@remat/checkpoint/predict");
+): Promise<Trace> {
+  const { traceReleasedStep } = await import("@remat/checkpoint/predict");
   const model = await modelOf(source, options);
   const what = `tracing ${source.name} with early release`;
   progress.show(what, true);
-  return predictReleasedPeak(
+  return traceReleasedStep(
     model,
     { ...options.request, name: source.name, onProgress: (module) => progress.show(`${what}: ${module}`) },
     { updateInBackward },

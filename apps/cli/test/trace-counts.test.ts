@@ -65,6 +65,12 @@ describe("a command traces each step that it needs once", () => {
     expect(await counts("report", ...step("u-net"), ...report)).toEqual({ passes: 12, kernels: 5238 });
   });
 
+  // Each kind of step is traced at batches 2 and 3, from which others are scaled, and at the answers to confirm them.
+  test("fit, however many devices and batches are searched", async () => {
+    const fit = ["--devices", "a100,h100,l4", "--batch", "1..512", "--memory", "20MB", "--iterations", "20"];
+    expect(await counts("fit", ...step("u-net"), ...fit)).toEqual({ passes: 21, kernels: 7203 });
+  });
+
   test("nothing to explain a log", async () => {
     const log = join(folder, "oom.log");
     writeFileSync(

@@ -26,7 +26,7 @@ export interface StepsToFit {
    * Returns the largest amount of memory that kernels use on a device, in addition to tensors, while an op of a step
    * runs. It is reserved for them. Left out if it is unknown.
    */
-  libraryBytesOf?(trace: Trace, spec: DeviceSpec): number;
+  libraryBytesAt?(batch: number, optimizer: string | undefined, spec: DeviceSpec): Promise<number>;
   /** The error of predictions from recorded runs, in bytes. Left out if none exists. */
   readonly residualBytes?: number;
   /** True if the run has measured times. */

@@ -159,7 +159,7 @@ describe("an error of a step", () => {
 describe("memory of kernels beside tensors", () => {
   it("is taken from the room, and may be what a batch does not fit for", async () => {
     script("stock");
-    const steps = stepsOf({}, { stepAt: async () => undefined as never, libraryBytesOf: () => 3 });
+    const steps = stepsOf({}, { stepAt: async () => undefined as never, libraryBytesAt: async () => 3 });
     expect(rowOf(await fitUnitBatch(unitOf(), steps))).toMatchObject({
       ...{ batch: 4, peakBytes: 4, libraryBytes: 3, memoryBytes: 7 },
       next: { batch: 8, peakBytes: 8, libraryBytes: 3, isProven: true, binds: "activation", bindsBytes: 8 },

@@ -108,6 +108,8 @@ describe("the batch of a configuration", () => {
     // Proportional to the batch, like the patches of a convolution.
     const perSample = 7_001;
     const libraryBytesOf = (trace: Trace): number => perSample * trace.tensorShape(trace.opInputs(0)[0])[0];
+    const libraryBytesAt = async (batch: number): Promise<number> =>
+      libraryBytesOf(await steps.stepAt(batch, undefined));
     const batches = range(1, 40);
     const needed = new Map<number, number>();
     for (const batch of batches) {
@@ -123,7 +125,7 @@ describe("the batch of a configuration", () => {
       fc.asyncProperty(memories, async ({ memoryBytes, way }) => {
         const asked = { devices: [deviceSpec("cpu")], batches, ways: [way], memoryBytes, objective: "batch" as const };
         const without = await fitUnitBatch(unitsOf(asked, steps)[0], steps);
-        const answer = await fitUnitBatch(unitsOf(asked, steps)[0], { ...steps, libraryBytesOf });
+        const answer = await fitUnitBatch(unitsOf(asked, steps)[0], { ...steps, libraryBytesAt });
         const largest = Math.max(0, ...batches.filter((batch) => needed.get(batch)! <= memoryBytes));
         checked(answer.kind === "fits");
         if (answer.kind !== "fits") {
@@ -131,7 +133,7 @@ describe("the batch of a configuration", () => {
           return;
         }
         const { batch, peakBytes, libraryBytes, memoryBytes: roomBytes } = answer.row;
-        expect(libraryBytes).toBe(libraryBytesOf(await steps.stepAt(batch, undefined)));
+        expect(libraryBytes).toBe(await libraryBytesAt(batch));
         expect(roomBytes).toBe(memoryBytes - libraryBytes!);
         expect(peakBytes).toBeLessThanOrEqual(roomBytes);
         if (way === "stock") expect(batch).toBe(largest);

@@ -1,12 +1,13 @@
 import { mostLibraryBytes } from "@remat/dispatch-hook/backends";
 import { type RecordedRun, type StepsToFit, stepsOfRuns } from "@remat/fit";
-import { countReplayedOps, type DeviceSpec, RematError, type Trace } from "@remat/trace";
+import { type Extrapolation, extrapolateRuns } from "@remat/memory/extrapolation";
+import { countReplayedOps, RematError, type Trace } from "@remat/trace";
 import { type StepRequest, stepToPlan } from "@remat/tracer/step";
 import { loadTrace } from "../load-trace.js";
 import type { ModelOptions } from "../model-options.js";
 import { isOf, type ModelSource } from "../model-source.js";
 import type { Progress } from "../progress.js";
-import { modelOf, releasedOnce, traceOnce } from "../trace-once.js";
+import { modelOf, releasedOnce, traceOnce, traceReleased } from "../trace-once.js";
 import { UsageError } from "../usage-error.js";
 
 /** The source of steps as plain data, which can be sent to every thread and every machine that has the files. */
@@ -36,15 +37,17 @@ export async function stepsOfJob({ sources, options }: FitJob, progress: Pick<Pr
     runs.push({ name: source.name, trace: await loadTrace(source, options, progress) });
   }
   const steps = stepsOfRuns(runs);
-  return steps.framework === "tfjs" ? { ...steps, libraryBytesOf } : steps;
+  return steps.framework === "tfjs" ? { ...steps, libraryBytesAt: libraryBytesOf(steps.stepAt) } : steps;
 }
 
 /**
  * A device with a link has its own memory and different kernels, so host library memory does not apply. If the CPU's
  * library is unknown, the larger amount is assumed.
  */
-const libraryBytesOf = (trace: Trace, { linkGBps, oneDnn = false }: DeviceSpec): number =>
-  linkGBps === undefined ? mostLibraryBytes(trace, oneDnn) : 0;
+const libraryBytesOf =
+  (stepAt: StepsToFit["stepAt"]): NonNullable<StepsToFit["libraryBytesAt"]> =>
+  async (batch, optimizer, { linkGBps, oneDnn = false }) =>
+    linkGBps === undefined ? mostLibraryBytes(await stepAt(batch, optimizer), oneDnn) : 0;
 
 /** Number of scaled steps to cache, since several strategies and devices need the same ones. */
 const mostKept = 6;
@@ -63,30 +66,52 @@ async function stepsOfModel(source: ModelSource<"model">, { request, layers }: M
     traceOnce(source, optionsOf({ batch, optimizer }), silent);
   const freeStepAt: StepsToFit["freeStepAt"] = (batch, optimizer = own) =>
     traceOnce(source, optionsOf({ batch, optimizer, ...stepToPlan }), silent);
-  const releasedPeakAt: StepsToFit["releasedPeakAt"] = (batch, optimizer = own, updateInBackward) =>
+  const releasedPeakAt: ReleasedPeakAt = (batch, optimizer = own, updateInBackward = false) =>
     releasedOnce(source, optionsOf({ batch, optimizer }), updateInBackward, silent);
-  const scaled = remembering(Number.POSITIVE_INFINITY, async ({ optimizer }: Pick<StepRequest, "optimizer">) => {
-    const runs = { asTheyAre: [] as RecordedRun[], free: [] as RecordedRun[] };
-    for (const batch of scaledFrom) {
-      const name = `batch ${batch}`;
-      runs.asTheyAre.push({ name, trace: await stepAt(batch, optimizer) });
-      runs.free.push({ name, trace: await freeStepAt(batch, optimizer) });
-    }
-    return scaledSteps(runs, releasedPeakAt);
-  });
+  const scaledRelease = remembering(Number.POSITIVE_INFINITY, async ({ optimizer = own, updateInBackward }: Release) =>
+    scaledPeak(
+      await runsToScale((batch) => traceReleased(source, optionsOf({ batch, optimizer }), updateInBackward, silent)),
+    ),
+  );
+  const scaled = remembering(Number.POSITIVE_INFINITY, async ({ optimizer }: Pick<Release, "optimizer">) =>
+    scaledSteps(
+      {
+        asTheyAre: await runsToScale((batch) => stepAt(batch, optimizer)),
+        free: await runsToScale((batch) => freeStepAt(batch, optimizer)),
+      },
+      async (batch, _, updateInBackward) => {
+        const peakAt = await scaledRelease({ optimizer, updateInBackward });
+        return peakAt === undefined ? releasedPeakAt(batch, optimizer, updateInBackward) : peakAt(batch);
+      },
+    ),
+  );
   return {
     name: source.name,
     framework: "tfjs",
     stepAt,
     freeStepAt,
     releasedPeakAt,
-    libraryBytesOf,
+    libraryBytesAt: libraryBytesOf(stepAt),
     scaled: (optimizer) => scaled({ optimizer }),
   };
 }
 
+type ReleasedPeakAt = NonNullable<StepsToFit["releasedPeakAt"]>;
+
+/** A step with early release. */
+interface Release {
+  readonly optimizer: string | undefined;
+  readonly updateInBackward: boolean;
+}
+
 /** Batches to scale others from. With a single sample, some models skip work that they do for several. */
 const scaledFrom: readonly number[] = [2, 3];
+
+async function runsToScale(stepAt: (batch: number) => Promise<Trace>): Promise<readonly RecordedRun[]> {
+  const runs: RecordedRun[] = [];
+  for (const batch of scaledFrom) runs.push({ name: `batch ${batch}`, trace: await stepAt(batch) });
+  return runs;
+}
 
 /**
  * Steps scaled from a few recordings. Undefined if ops depend on the batch, or if the model checkpoints manually, since
@@ -94,23 +119,36 @@ const scaledFrom: readonly number[] = [2, 3];
  */
 function scaledSteps(
   { asTheyAre, free }: Readonly<Record<"asTheyAre" | "free", readonly RecordedRun[]>>,
-  releasedPeakAt: StepsToFit["releasedPeakAt"],
+  releasedPeakAt: ReleasedPeakAt,
 ): StepsToFit | undefined {
   if (asTheyAre.some(({ trace }) => countReplayedOps(trace) > 0)) return undefined;
-  try {
+  return unlessTheyDiffer(() => {
     const { name, framework, stepAt } = stepsOfRuns(asTheyAre, scaledFrom);
     const { stepAt: freeStepAt } = stepsOfRuns(free, scaledFrom);
     const [kept, keptFree] = [stepAt, freeStepAt].map((at) =>
       remembering(mostKept, ({ batch }: { readonly batch: number }) => at(batch, undefined)),
     );
+    const keptStepAt: StepsToFit["stepAt"] = (batch) => kept({ batch });
     return {
       name,
       framework,
-      stepAt: (batch) => kept({ batch }),
+      stepAt: keptStepAt,
       freeStepAt: (batch) => keptFree({ batch }),
-      ...(releasedPeakAt && { releasedPeakAt }),
-      libraryBytesOf,
+      releasedPeakAt,
+      libraryBytesAt: libraryBytesOf(keptStepAt),
     };
+  });
+}
+
+/** Returns the peak at any batch, scaled from recordings. Undefined if ops depend on the batch. */
+function scaledPeak(runs: readonly RecordedRun[]): Extrapolation["peakAt"] | undefined {
+  return unlessTheyDiffer(() => extrapolateRuns(runs, scaledFrom).peakAt);
+}
+
+/** Returns undefined if runs cannot be scaled. */
+function unlessTheyDiffer<T>(scale: () => T): T | undefined {
+  try {
+    return scale();
   } catch (error) {
     if (!(error instanceof RematError)) throw error;
     return undefined;

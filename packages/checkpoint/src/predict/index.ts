@@ -4,6 +4,7 @@ export {
   predictReleasedPeak,
   predictStock,
   type StepPrediction,
+  traceReleasedStep,
 } from "./predict-step.js";
 export { hostMsOf, stepWays, type WayToTrain } from "./step-ways.js";
 export { type TimedStep, type TimeTrainingOptions, timeTraining } from "./time-training.js";

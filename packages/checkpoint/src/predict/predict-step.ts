@@ -28,10 +28,6 @@ export interface StepPrediction {
 /**
  * Returns the peak memory of a step with early release, without running it on data.
  *
- * The step is traced separately, which takes as long as the baseline trace. A baseline trace cannot show this: early
- * release uses gradients with fewer kernels (engine rule 14), and its decisions depend on the tape and on tensors that
- * JavaScript references.
- *
  * @param released the options of `releaseEarly`
  * @throws RematError the same errors as `traceFakeStep` of `@remat/tracer`
  */
@@ -40,9 +36,27 @@ export async function predictReleasedPeak(
   options: TraceStepOptions,
   released: ReleaseEarlyOptions = {},
 ): Promise<HeldPeak> {
+  return heldPeak(await traceReleasedStep(exported, options, released));
+}
+
+/**
+ * Traces a step with early release, without running it on data.
+ *
+ * The step is traced separately, which takes as long as the baseline trace. A baseline trace cannot show its memory:
+ * early release uses gradients with fewer kernels (engine rule 14), and its decisions depend on the tape and on tensors
+ * that JavaScript references.
+ *
+ * @param released the options of `releaseEarly`
+ * @throws RematError the same errors as `traceFakeStep` of `@remat/tracer`
+ */
+export async function traceReleasedStep(
+  exported: unknown,
+  options: TraceStepOptions,
+  released: ReleaseEarlyOptions = {},
+): Promise<Trace> {
   const stop = releaseEarly(released);
   try {
-    return heldPeak(await traceFakeStep(exported, options));
+    return await traceFakeStep(exported, options);
   } finally {
     stop();
   }

@@ -53,8 +53,8 @@ export class TriedSteps {
   private async libraryBytesAt(batch: number): Promise<number> {
     const { spec, configuration } = this.unit;
     const known = this.libraryBytes.get(batch);
-    if (known !== undefined || this.steps.libraryBytesOf === undefined) return known ?? 0;
-    const bytes = this.steps.libraryBytesOf(await this.steps.stepAt(batch, configuration.optimizer), spec);
+    if (known !== undefined || this.steps.libraryBytesAt === undefined) return known ?? 0;
+    const bytes = await this.steps.libraryBytesAt(batch, configuration.optimizer, spec);
     this.libraryBytes.set(batch, bytes);
     return bytes;
   }

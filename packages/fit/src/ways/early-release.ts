@@ -29,8 +29,9 @@ function releasedWay(name: FitWay["name"], purpose: string, updateInBackward: bo
     async stepWith(unit, steps, batch) {
       const { optimizer } = unit.configuration;
       const { peakBytes, bytesByCategory } = await steps.releasedPeakAt!(batch, optimizer, updateInBackward);
-      const trace = await freeStep(unit, steps, batch);
-      return { batch, peakBytes, bytesByCategory, stepMs: msOfStep(trace) || undefined, overhead: 0 };
+      // The time of a step that does not fit is not reported, so its trace is not needed.
+      const stepMs = peakBytes > unit.memoryBytes ? 0 : msOfStep(await freeStep(unit, steps, batch));
+      return { batch, peakBytes, bytesByCategory, stepMs: stepMs || undefined, overhead: 0 };
     },
   };
 }
