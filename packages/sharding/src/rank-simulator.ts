@@ -5,7 +5,6 @@ import {
   type ModuleIndex,
   type OpIndex,
   Phase,
-  row,
   type StorageIndex,
   type Trace,
 } from "@remat/trace";
@@ -259,7 +258,7 @@ export class RankSimulator {
       if (module === this.root) this.endBackward();
       this.latestCall.set(module, call);
     }
-    out.builder.enterModule(call, phase, out.tensors(this.tensorsOf(eventRow), this.storages));
+    out.builder.enterModule(call, phase, this.tensorsOf(eventRow));
     if (phase === Phase.backward) {
       this.inBackward = true;
       this.endEarlier(call);
@@ -285,7 +284,7 @@ export class RankSimulator {
     const { out, rank, copies } = this;
     const { module, call, phase } = this.moduleEvent(eventRow);
     const state = this.stateOf.get(module);
-    const exit = (): void => out.builder.exitModule(call, phase, out.tensors(this.tensorsOf(eventRow), this.storages));
+    const exit = (): void => out.builder.exitModule(call, phase, this.tensorsOf(eventRow));
     if (phase === Phase.backward) {
       exit();
       this.openBackward.delete(module);
@@ -423,8 +422,8 @@ export class RankSimulator {
     return { module: this.trace.calls.module[call], call, phase: this.trace.moduleEvents.phase[eventRow] };
   }
 
-  private tensorsOf(eventRow: number): Int32Array {
-    return row(this.trace.moduleEvents.tensors, eventRow);
+  private tensorsOf(eventRow: number): number[] {
+    return this.out.tensorsIn(this.trace.moduleEvents.tensors, eventRow, this.storages);
   }
 }
 

@@ -3,6 +3,7 @@ import {
   Category,
   type OpIndex,
   Phase,
+  type Rows,
   row,
   type StorageIndex,
   type TensorIndex,
@@ -121,17 +122,19 @@ export class RankTrace {
   /** Writes an op of the source with the counterparts of its tensors. */
   copyOp(op: OpIndex, described: DescribedTensors): void {
     this.lastStack = this.source.ops.stack[op];
+    const { inputs, outputs } = this.source.ops;
     this.copy.op(op, {
-      inputs: this.tensors(this.source.opInputs(op), described),
-      outputs: this.tensors(this.source.opOutputs(op), described),
+      inputs: this.tensorsIn(inputs, op, described),
+      outputs: this.tensorsIn(outputs, op, described),
       isResized: this.isResized,
     });
   }
 
-  /** Returns the counterparts of the source's `tensors`, without tensors whose storage has no counterpart. */
-  tensors(tensors: Int32Array, described: DescribedTensors): number[] {
+  /** Returns the counterparts of the source's tensors in a row, without tensors whose storage has no counterpart. */
+  tensorsIn({ start, values }: Rows, i: number, described: DescribedTensors): number[] {
     const here: number[] = [];
-    for (const tensor of tensors) {
+    for (let at = start[i]; at < start[i + 1]; at++) {
+      const tensor = values[at];
       const storage = this.storageFor[this.source.tensors.storage[tensor]];
       if (storage < 0) continue;
       if (this.tensorStorage[tensor] !== storage) {

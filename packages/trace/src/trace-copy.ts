@@ -1,5 +1,5 @@
 import { callIndex, type IndexColumn, newIndexColumn, type OpIndex, type TensorIndex } from "./index-types.js";
-import { row, type Trace } from "./trace.js";
+import { type Rows, row, type Trace } from "./trace.js";
 import { TraceBuilder } from "./trace-builder.js";
 
 /** The properties in which a copied op differs from its source. */
@@ -82,8 +82,11 @@ export class TraceCopy {
     outputs: readonly TensorIndex[],
   ): readonly TensorIndex[] | undefined {
     const { source } = this;
+    const { ops } = source;
+    if (rowLength(ops.inputs, op) !== inputs.length || rowLength(ops.outputs, op) !== outputs.length) return undefined;
+    // Most ops write into nothing.
+    if (rowLength(ops.writes, op) === 0) return [];
     const [before, after] = [source.opInputs(op), source.opOutputs(op)];
-    if (before.length !== inputs.length || after.length !== outputs.length) return undefined;
     return Array.from(row(source.ops.writes, op), (tensor) => {
       const place = after.indexOf(tensor);
       return place < 0 ? inputs[before.indexOf(tensor)] : outputs[place];
@@ -94,4 +97,8 @@ export class TraceCopy {
   latestOf(op: OpIndex): OpIndex {
     return op < 0 ? op : this.opFor[op];
   }
+}
+
+function rowLength({ start }: Rows, i: number): number {
+  return start[i + 1] - start[i];
 }

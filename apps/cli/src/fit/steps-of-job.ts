@@ -66,7 +66,7 @@ async function stepsOfModel(source: ModelSource<"model">, { request, layers }: M
     traceOnce(source, optionsOf({ batch, optimizer }), silent);
   const freeStepAt: StepsToFit["freeStepAt"] = (batch, optimizer = own) =>
     traceOnce(source, optionsOf({ batch, optimizer, ...stepToPlan }), silent);
-  const releasedPeakAt: ReleasedPeakAt = (batch, optimizer = own, updateInBackward = false) =>
+  const releasedPeakAt: ReleasedPeakAt = (batch, optimizer = own, updateInBackward) =>
     releasedOnce(source, optionsOf({ batch, optimizer }), updateInBackward, silent);
   const scaledRelease = remembering(Number.POSITIVE_INFINITY, async ({ optimizer = own, updateInBackward }: Release) =>
     scaledPeak(
