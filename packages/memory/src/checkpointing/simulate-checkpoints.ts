@@ -74,8 +74,9 @@ export class CheckpointSimulator {
   private hostMs = 0;
   private deviceMs = 0;
   /** For each instance of a storage: references to it and its size. */
-  private references: number[] = [];
-  private sizes: number[] = [];
+  private references = new Int32Array(1024);
+  private sizes = new Float64Array(1024);
+  private instances = 0;
   /** For each storage, its current instance, and the one that the program refers to. */
   private readonly current: Int32Array;
   private readonly referred: Int32Array;
@@ -83,6 +84,8 @@ export class CheckpointSimulator {
   private readonly frameOf: (Frame | undefined)[];
   private readonly savedAs: Int32Array;
   private readonly isUnsaved: Uint8Array;
+  /** For each place of the script, 1 if a backward pass has read a save there for the last time. */
+  private readonly isReadUntil: Uint8Array;
   /** The backward pass that is reading now. */
   private pass = -1;
   /** For each storage, the instance that a backward pass read last. */
@@ -108,6 +111,8 @@ export class CheckpointSimulator {
     this.current = new Int32Array(script.bytes.length);
     this.referred = new Int32Array(script.bytes.length);
     this.read = new Int32Array(script.bytes.length);
+    this.isReadUntil = new Uint8Array(script.count);
+    for (const at of script.readUntil.keys()) this.isReadUntil[at] = 1;
     const saves = script.trace.saves.count;
     this.frameOf = new Array(saves);
     this.savedAs = new Int32Array(saves);
@@ -118,8 +123,7 @@ export class CheckpointSimulator {
     this.modes = modes;
     this.above = aboveBytes;
     this.held = this.peak = this.excess = this.recomputeMs = this.bookkeepingMs = this.hostMs = this.deviceMs = 0;
-    this.references = [];
-    this.sizes = [];
+    this.instances = 0;
     this.current.fill(-1);
     this.referred.fill(-1);
     this.read.fill(-1);
@@ -136,16 +140,19 @@ export class CheckpointSimulator {
 
   private step(): void {
     const { act, subject, count, savedStorage, passAt, readUntil, resizedTo } = this.script;
+    const { isReadUntil, above, observer } = this;
     const { parts } = this.modes;
     let frame: Frame | undefined;
     let next = 0;
+    let nextPart = parts.length > 0 ? parts[0].begin : -1;
     this.spend(this.modes.countedOps * this.bookkeeping.count);
     for (let at = 0; at < count; at++) {
       const item = subject[at];
-      for (const save of readUntil.get(at) ?? []) this.forget(save);
+      if (isReadUntil[at] === 1) for (const save of readUntil.get(at)!) this.forget(save);
       if (frame?.part?.end === at) frame = this.leavePart(frame);
-      if (parts[next]?.begin === at) {
+      if (nextPart === at) {
         const part = parts[next++];
+        nextPart = next < parts.length ? parts[next].begin : -1;
         frame ??= this.enterPart(part);
       }
       switch (act[at]) {
@@ -163,7 +170,7 @@ export class CheckpointSimulator {
           if (frame?.isSelective) this.cache(frame, item);
           this.launch(item);
           if (frame?.part !== undefined) this.holdKept(frame, frame.part, item);
-          this.observer?.ran(item, this.current, false);
+          observer?.ran(item, this.current, false);
           break;
         case Act.save:
           // The inputs of a part are kept alive in any case.
@@ -180,19 +187,19 @@ export class CheckpointSimulator {
           this.pass = passAt[at];
           this.recomputeUnlessThere(this.frameOf[item]);
           this.read[savedStorage[item]] = this.savedAs[item];
-          this.observer?.unpacked(item);
+          observer?.unpacked(item);
           break;
         case Act.unsave:
           this.unsave(item);
           break;
         case Act.enter:
-          this.observer?.entered(item, this.current, false);
+          observer?.entered(item, this.current, false);
           if (frame?.part !== undefined && at > frame.part.lastOp && this.isCheckpointed(item))
             frame = this.leavePart(frame);
           if (this.modes.mode[item] > 0 && frame?.part === undefined) frame = this.enter(item, frame, at);
           break;
         case Act.exit:
-          this.observer?.exited(item, this.current, false);
+          observer?.exited(item, this.current, false);
           if (frame?.call === item && frame.part === undefined) {
             const { outer } = frame;
             if (frame.alive === 0) this.end(frame);
@@ -200,10 +207,10 @@ export class CheckpointSimulator {
           }
           break;
         case Act.event:
-          this.observer?.passed(item, this.current);
+          observer?.passed(item, this.current);
           break;
       }
-      if (this.held > this.above) this.excess += this.held - this.above;
+      if (this.held > above) this.excess += this.held - above;
     }
   }
 
@@ -482,12 +489,22 @@ export class CheckpointSimulator {
 
   private make(storage: StorageIndex): number {
     const bytes = this.script.bytes[storage];
-    this.sizes.push(bytes);
     this.held += bytes;
     if (this.held > this.peak) this.peak = this.held;
-    const instance = this.references.push(1) - 1;
+    const instance = this.instances++;
+    if (instance === this.sizes.length) this.growInstances();
+    this.references[instance] = 1;
+    this.sizes[instance] = bytes;
     this.observer?.made(storage, instance);
     return instance;
+  }
+
+  private growInstances(): void {
+    const { references, sizes } = this;
+    this.references = new Int32Array(2 * references.length);
+    this.references.set(references);
+    this.sizes = new Float64Array(2 * sizes.length);
+    this.sizes.set(sizes);
   }
 
   private resize(instance: number, bytes: number): void {

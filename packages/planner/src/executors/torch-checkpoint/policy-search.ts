@@ -29,7 +29,8 @@ type Chosen = ReadonlyMap<string, Unit>;
  */
 interface UnitClass {
   readonly members: readonly Unit[];
-  readonly ways: readonly (readonly number[])[];
+  /** The members, checkpointed in each way. */
+  readonly ways: readonly (readonly Unit[])[];
 }
 
 /**
@@ -82,10 +83,7 @@ export class PolicySearch {
   }
 
   private simulate(policy: CheckpointPolicy, aboveBytes: number): SimulatedCheckpoints {
-    const key = `${aboveBytes} ${policy
-      .map((unit) => `${keyOf(unit)}:${unit.saved.join()}`)
-      .sort()
-      .join(" ")}`;
+    const key = `${aboveBytes} ${policy.map(textOf).sort().join(" ")}`;
     let simulated = this.known.get(key);
     if (simulated === undefined) {
       simulated = this.simulator.run(callModes(this.units, policy, this.opCount), aboveBytes);
@@ -192,17 +190,15 @@ export class PolicySearch {
   private *moves(chosen: Chosen): Generator<Chosen> {
     for (const { members, ways } of this.classes) {
       if (members[0].ops !== undefined && !this.hasParts) continue;
-      const left = members.filter((unit) => !chosen.has(keyOf(unit)));
-      for (const saved of ways) {
-        const isFull = saved.length === 0;
-        const isPart = members[0].ops !== undefined;
+      for (const units of ways) {
+        const isFull = units[0].saved.length === 0;
+        const isPart = units[0].ops !== undefined;
         // A selectively checkpointed module must not be inside or around another checkpointed module.
-        const fits = isFull ? left : left.filter(({ fqn }) => !hasAround(chosen, fqn));
+        const fits = units.filter((unit) => !chosen.has(keyOf(unit)) && (isFull || !hasAround(chosen, unit.fqn)));
         if (fits.length === 0) continue;
         for (const added of fits.length === 1 ? [fits] : [fits.slice(0, 1), fits]) {
-          const units = added.map((unit) => (isFull ? unit : { ...unit, saved }));
-          yield this.withUnits(chosen, units, true);
-          if (isFull && !isPart && hasSomeInside(chosen, added)) yield this.withUnits(chosen, units, false);
+          yield this.withUnits(chosen, added, true);
+          if (isFull && !isPart && hasSomeInside(chosen, added)) yield this.withUnits(chosen, added, false);
         }
       }
     }
@@ -216,13 +212,8 @@ export class PolicySearch {
     const next = new Map(chosen);
     for (const unit of units) {
       for (const [key, other] of chosen) {
-        const isInner = standsInside(other.fqn, unit.fqn);
-        const isOuter = standsInside(unit.fqn, other.fqn);
         const isOfParts = unit.ops !== undefined || other.ops !== undefined;
-        if (isOfParts) {
-          if (this.overlaps.are(unit, other)) next.delete(key);
-        } else if ((isInner && (isAlone || other.saved.length > 0)) || (isOuter && other.saved.length > 0))
-          next.delete(key);
+        if (isOfParts ? this.overlaps.are(unit, other) : replaces(unit, other, isAlone)) next.delete(key);
       }
       next.set(keyOf(unit), unit);
     }
@@ -234,7 +225,7 @@ export class PolicySearch {
 class Overlaps {
   private readonly units: CheckpointableUnits;
   /** For each unit, the first and the last op of each of its calls, in order. */
-  private readonly spans = new Map<string, readonly (readonly [first: number, last: number])[]>();
+  private readonly spans = new WeakMap<Unit, readonly (readonly [first: number, last: number])[]>();
 
   constructor(units: CheckpointableUnits) {
     this.units = units;
@@ -251,8 +242,7 @@ class Overlaps {
   }
 
   private spansOf(unit: Unit): readonly (readonly [first: number, last: number])[] {
-    const key = keyOf(unit);
-    let spans = this.spans.get(key);
+    let spans = this.spans.get(unit);
     if (spans === undefined) {
       const calls = this.units.callsOf.get(unit.fqn) ?? [];
       spans = calls
@@ -262,14 +252,28 @@ class Overlaps {
         .filter((ops) => ops.length > 0)
         .map((ops) => [ops[0], ops.at(-1)!] as const)
         .sort((a, b) => a[0] - b[0]);
-      this.spans.set(key, spans);
+      this.spans.set(unit, spans);
     }
     return spans;
   }
 }
 
-function keyOf({ fqn, ops }: Unit): string {
-  return ops === undefined ? fqn : `${fqn}[${ops[0]}:${ops[1]}]`;
+/** Keys and texts of units. The search needs them again and again. */
+const keys = new WeakMap<Unit, string>();
+const texts = new WeakMap<Unit, string>();
+
+function keyOf(unit: Unit): string {
+  const { fqn, ops } = unit;
+  if (ops === undefined) return fqn;
+  let key = keys.get(unit);
+  if (key === undefined) keys.set(unit, (key = `${fqn}[${ops[0]}:${ops[1]}]`));
+  return key;
+}
+
+function textOf(unit: Unit): string {
+  let text = texts.get(unit);
+  if (text === undefined) texts.set(unit, (text = `${keyOf(unit)}:${unit.saved.join()}`));
+  return text;
 }
 
 /** Factor from one aim to the next. */
@@ -280,6 +284,15 @@ const leastMs = 1e-6;
 function hasAround(chosen: Chosen, fqn: string): boolean {
   for (const other of chosen.values()) if (other.ops === undefined && standsInside(fqn, other.fqn)) return true;
   return false;
+}
+
+/** Returns whether a module that is added takes the place of another one, which is inside or around it. */
+function replaces(unit: Unit, other: Unit, isAlone: boolean): boolean {
+  const isSelective = other.saved.length > 0;
+  return (
+    ((isAlone || isSelective) && standsInside(other.fqn, unit.fqn)) ||
+    (isSelective && standsInside(unit.fqn, other.fqn))
+  );
 }
 
 function hasSomeInside(chosen: Chosen, added: readonly Unit[]): boolean {
@@ -296,12 +309,13 @@ function classesOf(simulator: CheckpointSimulator, units: CheckpointableUnits): 
   const { script } = simulator;
   const modules = alikeModules(simulator, units, units.fqns).map((members): UnitClass => {
     const isLarge = hasInside(members[0], units.fqns);
-    const ways = [[], ...(isLarge ? selectiveSets(script, units, members[0]) : [])];
-    return { members: members.map(fullUnit), ways };
+    const whole = members.map(fullUnit);
+    const sets = isLarge ? selectiveSets(script, units, members[0]) : [];
+    return { members: whole, ways: [whole, ...sets.map((saved) => whole.map((unit) => ({ ...unit, saved })))] };
   });
   // If a module cannot run again as a whole, some of its parts may.
   const all = alikeModules(simulator, units, [...units.callsOf.keys()]);
-  return [...modules, ...moduleParts(script, units, all).map((members): UnitClass => ({ members, ways: [[]] }))];
+  return [...modules, ...moduleParts(script, units, all).map((members): UnitClass => ({ members, ways: [members] }))];
 }
 
 /**
