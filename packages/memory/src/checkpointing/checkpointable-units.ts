@@ -341,5 +341,5 @@ function writesInForward(trace: Trace, written: WrittenStorages): Map<number, nu
 
 /** Returns whether one module is inside another, judged by their names. @internal */
 export function standsInside(fqn: string, other: string): boolean {
-  return fqn.startsWith(`${other}.`);
+  return fqn[other.length] === "." && fqn.startsWith(other);
 }

@@ -90,6 +90,8 @@ export class CheckpointSimulator {
   private pass = -1;
   /** For each storage, the instance that a backward pass read last. */
   private readonly read: Int32Array;
+  /** For each storage, the instance that the code of a module refers to while it runs again, or -1. */
+  private readonly local: Int32Array;
   private modes!: CallModes;
   private readonly observer: CheckpointObserver | undefined;
   private readonly countsBookkeeping: boolean;
@@ -111,6 +113,7 @@ export class CheckpointSimulator {
     this.current = new Int32Array(script.bytes.length);
     this.referred = new Int32Array(script.bytes.length);
     this.read = new Int32Array(script.bytes.length);
+    this.local = new Int32Array(script.bytes.length).fill(-1);
     this.isReadUntil = new Uint8Array(script.count);
     for (const at of script.readUntil.keys()) this.isReadUntil[at] = 1;
     const saves = script.trace.saves.count;
@@ -328,16 +331,17 @@ export class CheckpointSimulator {
     frame.recomputedIn = this.pass;
     this.countFrame(frame);
     const instances = outer === undefined ? frame.heldArgs : (outer.argsFor.get(frame) ?? []);
-    const before: [storage: number, instance: number][] = [];
+    /** Storages that were set, and after each its instance before. */
+    const before: number[] = [];
     const set = (storage: StorageIndex, instance: number): void => {
-      before.push([storage, this.current[storage]]);
+      before.push(storage, this.current[storage]);
       this.current[storage] = instance;
     };
     const given = frame.part === undefined ? args : args.filter((storage) => !frame.part!.unread.includes(storage));
     given.forEach((storage, i) => set(storage, instances[i] ?? this.current[storage]));
     if (frame.part === undefined) this.rerun(frame, set);
     else this.rerunPart(frame, frame.part, set);
-    for (let i = before.length - 1; i >= 0; i--) this.current[before[i][0]] = before[i][1];
+    for (let i = before.length - 2; i >= 0; i -= 2) this.current[before[i]] = before[i + 1];
     // Each argument that the outer frame recomputed for this frame is needed once.
     if (outer !== undefined) this.releaseArgs(outer, frame);
   }
@@ -357,37 +361,36 @@ export class CheckpointSimulator {
 
   /** Runs the ops of a frame again and keeps the saved tensors that are still needed. */
   private rerun(frame: Frame, set: (storage: StorageIndex, instance: number) => void): void {
-    const { script, units, modes } = this;
+    const { script, units, modes, observer, above, local } = this;
     const { act, subject, savedStorage, scratchOf } = script;
-    /** Instances that the code of the module refers to while it runs, by storage. */
-    const local = new Map<number, number>();
+    /** The storages that were made. */
+    const made: number[] = [];
     const beforeExit = script.exit[frame.call] - 1;
     const end = this.stopsEarly(frame) ? Math.min(frame.last, beforeExit) : beforeExit;
-    this.observer?.entered(frame.call, this.current, true);
+    observer?.entered(frame.call, this.current, true);
     for (let at = script.enter[frame.call] + 1; at <= end; at++) {
       const item = subject[at];
       switch (act[at]) {
         case Act.make: {
           if (frame.isSelective && modes.isSaved[scratchOf[item]] === 1) break;
           const cached = frame.cached.get(item);
-          frame.cached.delete(item);
+          if (cached !== undefined) frame.cached.delete(item);
           const instance = cached ?? this.make(item);
-          local.set(item, instance);
+          local[item] = instance;
+          made.push(item);
           set(item, instance);
           break;
         }
-        case Act.unrefer: {
-          const instance = local.get(item);
-          if (instance !== undefined) this.release(instance);
-          local.delete(item);
+        case Act.unrefer:
+          this.release(local[item]);
+          local[item] = -1;
           break;
-        }
         case Act.op:
           if (frame.isSelective) this.spend(this.bookkeeping.dispatch);
           if (frame.isSelective && modes.isSaved[item] === 1) break;
           this.recomputeMs += units.runtimeMs[item];
           this.launch(item);
-          this.observer?.ran(item, this.current, true);
+          observer?.ran(item, this.current, true);
           break;
         case Act.save:
           if (this.frameOf[item] !== frame || this.isUnsaved[item] === 1) break;
@@ -396,10 +399,10 @@ export class CheckpointSimulator {
           this.spend(this.bookkeeping.save);
           break;
         case Act.exit:
-          this.observer?.exited(item, this.current, true);
+          observer?.exited(item, this.current, true);
           break;
         case Act.enter: {
-          this.observer?.entered(item, this.current, true);
+          observer?.entered(item, this.current, true);
           const inner = frame.inner.get(item);
           if (inner !== undefined && inner.alive > 0) {
             const given = inner.args.map((storage) => this.hold(this.current[storage]));
@@ -409,10 +412,13 @@ export class CheckpointSimulator {
           break;
         }
       }
-      if (this.held > this.above) this.excess += this.held - this.above;
+      if (this.held > above) this.excess += this.held - above;
     }
-    this.observer?.exited(frame.call, this.current, true);
-    for (const instance of local.values()) this.release(instance);
+    observer?.exited(frame.call, this.current, true);
+    for (const storage of made) {
+      this.release(local[storage]);
+      local[storage] = -1;
+    }
   }
 
   /**
