@@ -60,7 +60,9 @@ export function graphOfTrace(trace: Trace, options: GraphOfTraceOptions = {}): T
     origins,
     options.isResult ?? ((storage) => origins.freed[storage] === 0),
   );
-  builder.addPlaceholders();
+  builder.addCallers();
+  // If all ops are selected, only the caller's storages exist before them.
+  if (selected.includes(0)) builder.addPlaceholders();
   for (let op = 0; op < count; op++)
     if (selected[op] === 1) {
       builder.addSources(op);
@@ -81,9 +83,9 @@ class TraceGraphBuilder {
   private readonly held: Uint8Array;
   private readonly ops: Int32Array;
   private readonly sources: Int32Array;
-  private readonly inputs = new RowsWriter();
-  private readonly outputs = new RowsWriter();
-  private readonly reads = new RowsWriter();
+  private readonly inputs: RowsWriter;
+  private readonly outputs: RowsWriter;
+  private readonly reads: RowsWriter;
   /** The first node that has each storage, and the last node that has made each tensor, or -1 for none so far. */
   private readonly nodeOfStorage: Int32Array;
   private readonly nodeOfTensor: Int32Array;
@@ -100,6 +102,10 @@ class TraceGraphBuilder {
     this.held = new Uint8Array(mostNodes);
     this.ops = new Int32Array(mostNodes);
     this.sources = new Int32Array(mostNodes);
+    const rows = trace.ops.count;
+    this.inputs = new RowsWriter({ rows, values: trace.ops.inputs.values.length });
+    this.outputs = new RowsWriter({ rows, values: storageCount });
+    this.reads = new RowsWriter({ rows, values: trace.ops.inputs.values.length });
     this.trace = trace;
     this.selected = selected;
     this.origins = origins;
@@ -114,17 +120,20 @@ class TraceGraphBuilder {
   private readonly addReadByNext = (storage: StorageIndex): void => this.addRead(storage, this.nodeCount);
   private readonly addMadeByNext = (storage: StorageIndex): void => this.addMade(storage, this.nodeCount);
 
+  /** Adds placeholders for the storages of the caller, if the first op is selected. */
+  addCallers(): void {
+    if (this.selected[0] === 0) return;
+    for (const storage of row(this.origins.sources, 0)) this.addSource(storage, NodeKind.placeholder, 1);
+  }
+
   /**
-   * Adds placeholders for the storages that exist before the selected ops: storages of the caller, and storages that
-   * other ops create and selected ops use.
+   * Adds placeholders for the other storages that exist before the selected ops: storages of the caller that selected
+   * ops use, and storages that other ops create and selected ops use.
    */
   addPlaceholders(): void {
     const { trace, selected, origins } = this;
     const callers = new Uint8Array(trace.storages.count);
-    for (const storage of row(origins.sources, 0)) {
-      callers[storage] = 1;
-      if (selected[0] === 1) this.addSource(storage, NodeKind.placeholder, 1);
-    }
+    for (const storage of row(origins.sources, 0)) callers[storage] = 1;
     const visit = (storage: StorageIndex) => {
       if (this.nodeOfStorage[storage] >= 0) return;
       if (callers[storage] === 1 || selected[origins.birthOp[storage]] === 0)

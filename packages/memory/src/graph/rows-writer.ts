@@ -2,10 +2,17 @@ import type { Rows } from "@remat/trace";
 
 /** Writes compressed rows, one after the other, into arrays that grow by doubling. @internal */
 export class RowsWriter {
-  private starts = new Int32Array(64);
-  private values = new Int32Array(256);
+  private starts: Int32Array;
+  private values: Int32Array;
   private rowCount = 0;
   private length = 0;
+
+  /** @param expected about how many rows and values will be written, so that the arrays seldom grow */
+  constructor({ rows = 63, values = 256 }: { readonly rows?: number; readonly values?: number } = {}) {
+    this.starts = new Int32Array(rows + 1);
+    // An empty array cannot be doubled.
+    this.values = new Int32Array(Math.max(1, values));
+  }
 
   push(value: number): void {
     if (this.length === this.values.length) this.values = doubled(this.values);

@@ -38,8 +38,9 @@ export function originsOfStorages(trace: Trace, isSource?: (storage: StorageInde
   const read = new Uint8Array(storages.count);
   const birthOp = new Int32Array(storages.count).fill(trace.ops.count);
   const madeBy = new Int32Array(storages.count).fill(-1);
-  const sources = new RowsWriter();
-  const workspaces = new RowsWriter();
+  const rows = trace.ops.count + 1;
+  const sources = new RowsWriter({ rows });
+  const workspaces = new RowsWriter({ rows });
   // Storages that were allocated since the last op. The array is not emptied, because it would have to grow again.
   const pending: number[] = [];
   let pendingCount = 0;
