@@ -7,7 +7,11 @@ try {
   if ((only === "--version" || only === "-v") && others.length === 0) {
     const { versionText } = await import("./version.js");
     process.stdout.write(`${versionText()}\n`);
-  } else await import("./start.js");
+  } else {
+    const { tuneV8 } = await import("./tune-v8.js");
+    tuneV8();
+    await import("./start.js");
+  }
 } catch (error) {
   const lack = lackOfDescriptors(error);
   if (lack === undefined) throw error;

@@ -2,8 +2,10 @@
 // 3.
 import { writeSync } from "node:fs";
 import { runCli } from "../../../apps/cli/dist/cli.js";
+import { tuneV8 } from "../../../apps/cli/dist/tune-v8.js";
 import { peakResidentMiB, timeOnce } from "./measure.js";
 
+tuneV8();
 const args = process.argv.slice(2);
 await Promise.all([
   import(`../../../apps/cli/dist/commands/${args[0]}.js`),
