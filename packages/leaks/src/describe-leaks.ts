@@ -1,4 +1,4 @@
-import { formatBytes, formatDuration } from "@remat/trace/text";
+import { formatBytes, formatDuration, formatNumber } from "@remat/trace/text";
 import { growing, type LeakMaker, type LeakReport, ofProgram } from "./leak-report.js";
 import type { LineEstimate } from "./line-estimate.js";
 import type { ProcessGrowth } from "./process-growth.js";
@@ -171,7 +171,7 @@ function timeUntilFull(
   // No program runs for that long.
   if (ms >= yearMs) return undefined;
   return (
-    `${formatBytes(memoryBytes)} (${name}) will be full after ${Math.round(left).toLocaleString("en")} more ` +
+    `${formatBytes(memoryBytes)} (${name}) will be full after ${formatNumber(Math.round(left))} more ` +
     `${plural(kind)}, in ${formatDuration(ms)} at this speed`
   );
 }

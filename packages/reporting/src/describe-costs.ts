@@ -1,4 +1,5 @@
 import type { LayerCosts } from "@remat/runtime-estimator";
+import { formatNumber } from "@remat/trace/text";
 
 const units = ["", " k", " M", " G", " T", " P"] as const;
 
@@ -19,6 +20,6 @@ export function formatCount(count: number): string {
 /** Describes the parameters, multiply-adds and FLOPs of a model's forward pass. FLOPs are two for each multiply-add. */
 export function describeCosts({ total }: Pick<LayerCosts, "total">): string {
   const { parameters, buffers, multiplyAdds, flops } = total;
-  const untrained = buffers === 0 ? "" : ` (${buffers.toLocaleString("en")} of them not trained)`;
-  return `${(parameters + buffers).toLocaleString("en")} parameters${untrained}, ${formatCount(multiplyAdds)} multiply-adds (${formatCount(flops)} FLOPs) in the forward pass`;
+  const untrained = buffers === 0 ? "" : ` (${formatNumber(buffers)} of them not trained)`;
+  return `${formatNumber(parameters + buffers)} parameters${untrained}, ${formatCount(multiplyAdds)} multiply-adds (${formatCount(flops)} FLOPs) in the forward pass`;
 }

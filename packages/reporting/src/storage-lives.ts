@@ -1,5 +1,6 @@
 import { allocatedSizes, readMemoryEvents, storageModules, storageUses } from "@remat/memory";
 import { type CategoryName, categoryNames, type OpIndex, type StorageIndex, type Trace } from "@remat/trace";
+import { formatNumber } from "@remat/trace/text";
 
 /** A storage from allocation to free. */
 export interface StorageLife {
@@ -92,7 +93,7 @@ export function describeStorageLife(
   if (lastOp < 0) return `${made}, never used`;
   const idle = freedBefore - 1 - lastOp;
   const used = `${made}, last used by op ${lastOp} ${opName(lastOp)}`;
-  return idle <= 0 ? `${used}, then freed` : `${used}, then kept alive for ${idle.toLocaleString("en")} more ops`;
+  return idle <= 0 ? `${used}, then freed` : `${used}, then kept alive for ${formatNumber(idle)} more ops`;
 }
 
 function freshOutputs(trace: Trace, op: OpIndex, bornAt: Int32Array): number[] {

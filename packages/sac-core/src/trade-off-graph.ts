@@ -1,5 +1,5 @@
 import { type Html, html } from "@remat/trace/emit";
-import { formatWholePercent } from "@remat/trace/text";
+import { formatNumber, formatWholePercent } from "@remat/trace/text";
 
 /**
  * Data of the drawing by {@link tradeOffSvg}. x is freed memory and y is recomputation time, as fractions of the total.
@@ -73,7 +73,7 @@ export function tradeOffSvg(graph: TradeOffGraph): string {
 <title>${graph.title}: recomputation time against memory discarded</title>
 <rect width="${width}" height="${height}" fill="#fff"/>
 <text x="${left}" y="24" font-size="15" font-weight="600">${graph.title}</text>
-<text x="${left}" y="40" fill="#57606a">${graph.memoryBytes.toLocaleString("en-US")} B, ${graph.runtimeMs.toPrecision(5)} ms in the forward pass</text>
+<text x="${left}" y="40" fill="#57606a">${formatNumber(graph.memoryBytes)} B, ${graph.runtimeMs.toPrecision(5)} ms in the forward pass</text>
 <g stroke="#d8dee4" stroke-width="1">${grid}</g>
 <g fill="#57606a">${labels}</g>
 <g clip-path="inset(0)" stroke="#0969da" stroke-width="2" stroke-linecap="round">${pieces}</g>

@@ -1,5 +1,6 @@
 import { type ComparedQuantity, formatBytes, formatMs, labelCategory, type TimeFormat } from "@remat/reporting";
 import { type Html, html } from "@remat/trace/emit";
+import { formatNumber } from "@remat/trace/text";
 import type { Comparison } from "../data/report-meta.js";
 import { amount } from "./amount.js";
 import { moduleLink } from "./links.js";
@@ -45,7 +46,7 @@ function line(
   const shown =
     (inTime: TimeFormat) =>
     (value: number): string =>
-      unit === "bytes" ? formatBytes(value) : unit === "ms" ? inTime(value) : value.toLocaleString("en");
+      unit === "bytes" ? formatBytes(value) : unit === "ms" ? inTime(value) : formatNumber(value);
   // A prediction error is relative to the measured value.
   const share = isMeasured
     ? before != null && after != null && after !== 0

@@ -1,5 +1,6 @@
 import { describeEstimate } from "@remat/reporting";
 import { type Html, html } from "@remat/trace/emit";
+import { formatNumber } from "@remat/trace/text";
 import type { ReportData } from "../data/report-file.js";
 import type { ReportMeta } from "../data/report-meta.js";
 import { answersHtml } from "./answers-html.js";
@@ -42,8 +43,8 @@ function describe({ summary, environment, from }: ReportMeta): string {
     fact("Framework"),
     `${fact("Mode")}${backend === undefined ? "" : ` ${backend} backend`}`,
     pricedFor && describeEstimate(pricedFor),
-    `${summary.opCount.toLocaleString("en")} ops`,
-    `${summary.moduleCount.toLocaleString("en")} modules`,
+    `${formatNumber(summary.opCount)} ops`,
+    `${formatNumber(summary.moduleCount)} modules`,
   ]
     .filter(Boolean)
     .join(" · ");

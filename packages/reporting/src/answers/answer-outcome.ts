@@ -1,6 +1,7 @@
 import type { PlanMemory } from "@remat/memory/sequence";
 import type { CategoryName, Plan } from "@remat/trace";
 import type { ShellCode } from "@remat/trace/emit";
+import { formatNumber } from "@remat/trace/text";
 import { labelCategory } from "../category-colours.js";
 import { formatMs, formatOverhead, formatPercent, formatWholePercent } from "../format-quantity.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
@@ -129,7 +130,7 @@ export function answerPlan(
           : [describeRoom(device.name, size(device.memoryBytes), device.isDefault)]),
         again === 0
           ? `It recomputes nothing${step === "" ? "" : ` in a step${step}`} and frees everything after its last use.`
-          : `It recomputes ${again.toLocaleString("en")} ops${bytes === undefined || bytes === 0 ? "" : `, ${size(bytes)}`}${step === "" ? "" : ` in a step${step}`}.`,
+          : `It recomputes ${formatNumber(again)} ops${bytes === undefined || bytes === 0 ? "" : `, ${size(bytes)}`}${step === "" ? "" : ` in a step${step}`}.`,
         ...(unlistedBytes > 0
           ? [
               `${size(unlistedBytes)} of that peak is not in the plan file: weights, inputs and scratch memory of kernels. It is drawn as live all the time (${labelCategory("other")}).`,

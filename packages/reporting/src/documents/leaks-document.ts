@@ -1,7 +1,7 @@
 import { HeldMemory, tellsLifetimes } from "@remat/memory";
 import { type OutlivingStorages, outlivingStorages, type TraceGrowth } from "@remat/memory/growth";
 import type { Trace, TraceHeader } from "@remat/trace";
-import { formatBytes, formatDuration } from "@remat/trace/text";
+import { formatBytes, formatDuration, formatNumber } from "@remat/trace/text";
 import { describeShape } from "../describe-held.js";
 import type { OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
@@ -98,7 +98,7 @@ export function leaksFacts({ growth, device, heldBytes, stepMs }: LeaksSummary, 
     const left = Math.max(0, Math.floor((device.memoryBytes - heldBytes) / perStep));
     const time = stepMs === undefined || stepMs <= 0 ? "" : `, in ${formatDuration(left * stepMs)} at this speed`;
     facts.push(
-      `${size(device.memoryBytes)} (${labelDevice(device.name)}) will be full after ${left.toLocaleString("en")} more steps${time}.`,
+      `${size(device.memoryBytes)} (${labelDevice(device.name)}) will be full after ${formatNumber(left)} more steps${time}.`,
     );
   }
   if (facts.length > 0) return { facts };

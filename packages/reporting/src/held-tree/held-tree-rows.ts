@@ -1,4 +1,5 @@
 import { type CategoryName, categoryNames } from "@remat/trace";
+import { formatNumber } from "@remat/trace/text";
 import type { ViewTable } from "../view-table.js";
 import { type HeldTree, levels } from "./held-tree.js";
 import { countModules, namePattern } from "./name-pattern.js";
@@ -191,5 +192,5 @@ export function describeLife(tree: HeldTree, id: number): string {
   const used = `${made}, last used by op ${lastOp[place]}`;
   if (freedBefore[place] < 0) return `${used}, never freed`;
   const idle = Math.min(freedBefore[place], opCount) - 1 - lastOp[place];
-  return idle <= 0 ? `${used}, then freed` : `${used}, then kept alive for ${idle.toLocaleString("en")} more ops`;
+  return idle <= 0 ? `${used}, then freed` : `${used}, then kept alive for ${formatNumber(idle)} more ops`;
 }

@@ -1,3 +1,4 @@
+import { formatNumber } from "@remat/trace/text";
 import { labelCategory } from "../category-colours.js";
 import { formatOverhead, formatPercent, formatWholePercent } from "../format-quantity.js";
 import { formatPartOf, type SizeFormat } from "../size-unit.js";
@@ -58,7 +59,7 @@ function describeReleased({ peakBytes, earlyReleasePeakBytes }: VerdictFigures):
 function describeLargest(largest: FittingBatch | null, size: SizeFormat): string {
   if (largest === null) return "Not even one sample fits.";
   const { batch, peakBytes, isSearchLimit } = largest;
-  const samples = batch.toLocaleString("en");
+  const samples = formatNumber(batch);
   return `The largest batch that fits is ${isSearchLimit ? `at least ${samples} (search limit)` : samples}: ${size(peakBytes)}.`;
 }
 

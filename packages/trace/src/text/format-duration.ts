@@ -1,3 +1,5 @@
+import { formatNumber } from "./format-number.js";
+
 const units = [
   ["year", 31_557_600_000],
   ["day", 86_400_000],
@@ -15,5 +17,5 @@ const units = [
 export function formatDuration(ms: number): string {
   const [unit, of] = units.find(([, length]) => ms >= length) ?? ["second", 1000];
   const count = Math.max(1, Math.round(ms / of));
-  return `${count.toLocaleString("en")} ${unit}${count === 1 ? "" : "s"}`;
+  return `${formatNumber(count)} ${unit}${count === 1 ? "" : "s"}`;
 }

@@ -1,3 +1,5 @@
+import { formatNumber } from "./format-number.js";
+
 /** Formats a fraction as a percentage with one decimal. `formatPercent(0.1234) === "12.3%"`. */
 export function formatPercent(fraction: number): string {
   return `${(fraction * 100).toFixed(1)}%`;
@@ -34,7 +36,7 @@ export function formatOverhead(fraction: number): string {
  */
 export function formatChange(fraction: number): string {
   if (fraction === 0) return "0%";
-  if (fraction >= 9) return `${Number((fraction + 1).toPrecision(4)).toLocaleString("en")}x`;
+  if (fraction >= 9) return `${formatNumber(Number((fraction + 1).toPrecision(4)))}x`;
   return `${fraction > 0 ? "+" : ""}${formatPercent(fraction)}`;
 }
 

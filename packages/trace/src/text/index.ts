@@ -13,6 +13,7 @@ export {
   roundToUnit,
 } from "./format-bytes.js";
 export { formatDuration } from "./format-duration.js";
+export { formatNumber } from "./format-number.js";
 export {
   formatChange,
   formatChosenPercent,
