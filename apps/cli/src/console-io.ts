@@ -1,4 +1,3 @@
-import { createInterface } from "node:readline/promises";
 import type { TerminalText } from "@remat/trace/emit";
 
 /**
@@ -44,6 +43,8 @@ export function onInterrupt(listener: () => void): () => void {
 
 /** Asks on the terminal, for {@link ConsoleIo.ask}. Anything but yes counts as no. */
 export async function askTerminal(question: string): Promise<boolean> {
+  // Imported here because few commands ask.
+  const { createInterface } = await import("node:readline/promises");
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     return /^\s*y(es)?\s*$/i.test(await terminal.question(`${question} [y/N] `));

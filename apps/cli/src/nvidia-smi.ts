@@ -1,5 +1,3 @@
-import { execFileSync } from "node:child_process";
-
 /** A GPU listed by NVIDIA's driver. */
 export interface ShownGpu {
   readonly name: string;
@@ -11,6 +9,8 @@ export interface ShownGpu {
 export type AskNvidiaSmi = (args: readonly string[]) => string | undefined;
 
 const askNvidiaSmi: AskNvidiaSmi = (args) => {
+  // Loaded here because it loads a dozen modules of Node, and few commands ask.
+  const { execFileSync } = process.getBuiltinModule("node:child_process");
   try {
     return execFileSync("nvidia-smi", args, { encoding: "utf8", timeout: 20_000, stdio: ["ignore", "pipe", "ignore"] });
   } catch {
