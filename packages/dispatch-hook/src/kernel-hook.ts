@@ -202,18 +202,21 @@ function finishOp(session: Session, op: Op, outputs: readonly Tensor[]): void {
   op.isInAnyOrder = kernel.hasAddedInAnyOrder;
   const backend = bufferBackend(op.backend, engine.backendInstance);
   storages.kernelDone(backend, op.kernel, op.inputs, op.attributes, outputs);
-  const { replaying } = session;
-  if (replaying !== undefined)
-    outputs.forEach((output, i) => {
-      const evicted = replaying.into[i];
-      if (evicted !== undefined) storages.adopt(output.dataId, evicted);
-    });
+  if (session.replaying !== undefined) adoptOutputs(session, session.replaying.into, outputs);
   storages.flush("op");
   kernel.finishing = op;
   for (const open of modes.told.opDone) {
     if (modes.isInside(open)) open.mode.opDone(op);
     else if (open.mode.seesOutside) open.mode.opDone(op.outside());
   }
+}
+
+/** Moves the results of a replay to the evicted data. */
+function adoptOutputs({ storages }: Session, into: readonly (DataId | undefined)[], outputs: readonly Tensor[]): void {
+  outputs.forEach((output, i) => {
+    const evicted = into[i];
+    if (evicted !== undefined) storages.adopt(output.dataId, evicted);
+  });
 }
 
 function runNested(session: Session, parameters: KernelParameters, run: RunKernel): Tensor | Tensor[] {

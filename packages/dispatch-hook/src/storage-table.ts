@@ -250,7 +250,11 @@ export class StorageTable {
 
   /** Returns the backend's entry for a `DataId`. */
   entryOf(dataId: DataId): DataEntry | undefined {
-    return this.locate(dataId)?.entry;
+    for (const { entryOf } of this.attached) {
+      const entry = entryOf(dataId);
+      if (entry !== undefined) return entry;
+    }
+    return undefined;
   }
 
   /**
@@ -344,7 +348,7 @@ export class StorageTable {
   /** Returns the data that a backend's entry for `dataId` is a view of. */
   private viewed(dataId: DataId, backend: Backend): DataId | undefined {
     if (backend.viewOf === undefined) return undefined;
-    const entry = this.locate(dataId)?.entry;
+    const entry = this.entryOf(dataId);
     return entry && backend.viewOf(entry);
   }
 
@@ -364,6 +368,6 @@ export class StorageTable {
 
   private part(dataId: DataId, part: "real" | "imag" | undefined): DataId {
     if (part === undefined) return dataId;
-    return this.locate(dataId)?.entry.complexTensorInfos?.[part].dataId ?? dataId;
+    return this.entryOf(dataId)?.complexTensorInfos?.[part].dataId ?? dataId;
   }
 }

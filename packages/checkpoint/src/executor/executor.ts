@@ -89,7 +89,8 @@ export class Executor implements DispatchObserver, DispatchInterceptor, Dispatch
   readonly looksInPassing = true;
   lastPass: PassReport | undefined;
   private ledger: Ledger | undefined;
-  private startedMs = 0;
+  /** Start of the running op. Undefined if it need not be recorded, and so is not timed. */
+  private startedMs: number | undefined;
   /** Number of ops that have finished in this pass. */
   private opCount = 0;
   /** For each kernel of the current backend, the input that it overwrites. */
@@ -229,11 +230,13 @@ export class Executor implements DispatchObserver, DispatchInterceptor, Dispatch
 
   opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
     const { ledger, policy } = this;
-    if (ledger !== undefined && !policy.watchesOnly && !ledger.isReplaying)
-      this.prepare(ledger, kernel, inputs, attributes);
+    const isPrepared = ledger !== undefined && !policy.watchesOnly && !ledger.isReplaying;
+    const isNoted = isPrepared && policy.passesNext !== true;
+    if (isPrepared) this.prepare(ledger, kernel, inputs, attributes, isNoted);
     // Includes tensors disposed since the last op, and just now.
     this.kept?.settle();
-    this.startedMs = performance.now();
+    // A kernel may read evicted data, which is then recomputed while the op runs.
+    if (ledger?.isReplaying !== true) this.startedMs = isNoted ? performance.now() : undefined;
   }
 
   private prepare(
@@ -241,11 +244,12 @@ export class Executor implements DispatchObserver, DispatchInterceptor, Dispatch
     kernel: string,
     inputs: KernelInputs,
     attributes: KernelAttributes | undefined,
+    areNoted: boolean,
   ): void {
     const { policy } = this;
     const written = this.writesTo?.get(kernel);
     if (written !== undefined) ledger.writing((inputs as Readonly<Record<string, TensorInfo>>)[written]);
-    const locked = ledger.lock(inputs, policy.passesNext !== true);
+    const locked = ledger.lock(inputs, areNoted);
     try {
       ledger.makeReadable(locked);
       policy.opComing?.(kernel, inputs, attributes);
@@ -265,8 +269,13 @@ export class Executor implements DispatchObserver, DispatchInterceptor, Dispatch
     const place = this.opCount++;
     if (this.policy.watchesOnly) return this.policy.opOver(op, undefined);
     if (this.policy.isNoted?.(op) !== false || ledger.hasBufferOf(op.outputs))
-      this.policy.opOver(op, ledger.note(op, performance.now() - this.startedMs, place));
+      this.policy.opOver(op, ledger.note(op, this.costMs(), place));
     else this.policy.opPassed?.(op);
+  }
+
+  /** Time of the op that has run. An op that was not to be recorded is a view of known data, which takes no time. */
+  private costMs(): number {
+    return this.startedMs === undefined ? 0 : performance.now() - this.startedMs;
   }
 
   tensorRead(dataId: DataId): void {

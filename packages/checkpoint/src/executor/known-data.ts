@@ -1,56 +1,99 @@
-import { isVariable, type Storage, storagesOf } from "@remat/dispatch-hook";
+import { eachStorageOf, isVariable, type Storage } from "@remat/dispatch-hook";
 import { pinData, unpinData } from "@remat/dispatch-hook/residency";
 import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
-import { type Recipe, StoredBuffer, StoredData } from "./stored-data.js";
+import { type Recipe, StoredBuffer, type StoredData } from "./stored-data.js";
+
+/**
+ * Property of a `DataId` for its data, and of a storage for its buffer. Maps with as many keys would be rebuilt all the
+ * time, as ops add and remove keys. Only one pass has a ledger at a time.
+ */
+const storedKey = Symbol("remat.stored");
+
+type MarkedDataId = DataId & { [storedKey]?: StoredData | undefined };
+type MarkedStorage = Storage & { [storedKey]?: StoredBuffer | undefined };
 
 /**
  * The buffers of a pass, their `DataId`s, and the recipes that make them. A pin on each `DataId` keeps inputs of
  * recipes alive after their last tensor is disposed, as long as recomputing something may need them.
  *
+ * Noting and removing data allocates no lists, since it happens at every op.
+ *
  * @internal
  */
 export class KnownData {
-  private readonly buffers = new Map<object, StoredBuffer>();
-  private readonly byDataId = new Map<DataId, StoredData>();
+  /** The buffers are linked in the order in which they became known. */
+  private first: StoredBuffer | undefined;
+  private last: StoredBuffer | undefined;
+  /** How many storages the tensor has that was looked at last, and one of them. */
+  private storageCount = 0;
+  private storage: MarkedStorage | undefined;
+  private hasFound = false;
+  /** Data that is about to be removed. */
+  private readonly going: StoredData[] = [];
 
-  get allBuffers(): Iterable<StoredBuffer> {
-    return this.buffers.values();
+  /** All buffers. While it is iterated, buffers may be added and removed. */
+  *allBuffers(): Iterable<StoredBuffer> {
+    for (let buffer = this.first; buffer !== undefined; buffer = buffer.next) if (buffer.data.length > 0) yield buffer;
   }
 
   get(dataId: DataId): StoredData | undefined {
-    return this.byDataId.get(dataId);
+    return (dataId as MarkedDataId)[storedKey];
   }
 
   bufferOf(storage: Storage): StoredBuffer | undefined {
-    return this.buffers.get(storage);
+    return (storage as MarkedStorage)[storedKey];
   }
 
   /** True if one of the tensors uses a known buffer. */
   hasBufferOf(tensors: readonly TensorInfo[]): boolean {
-    for (const tensor of tensors) for (const storage of storagesOf(tensor)) if (this.buffers.has(storage)) return true;
-    return false;
+    this.hasFound = false;
+    for (const tensor of tensors) eachStorageOf(tensor, this.find);
+    return this.hasFound;
   }
+
+  private readonly find = (storage: Storage): void => {
+    if (this.bufferOf(storage) !== undefined) this.hasFound = true;
+  };
+
+  private readonly count = (storage: Storage): void => {
+    this.storageCount++;
+    this.storage = storage;
+  };
 
   /** Returns the data of a tensor, and records it if it is new. */
   know(tensor: TensorInfo): StoredData {
     const { dataId } = tensor;
-    let data = this.byDataId.get(dataId);
-    if (data !== undefined) return data;
-    const storages = storagesOf(tensor);
+    const known = this.get(dataId);
+    if (known !== undefined) return known;
+    this.storageCount = 0;
+    eachStorageOf(tensor, this.count);
     // A complex number on the cpu backend is two buffers, and a string has no size.
-    const isPlain = storages.length === 1 && tensor.dtype !== "complex64" && tensor.dtype !== "string";
-    const key = isPlain ? storages[0] : dataId;
-    let buffer = this.buffers.get(key);
-    if (buffer === undefined) {
-      buffer = new StoredBuffer(isPlain ? storages[0] : undefined, key);
-      this.buffers.set(key, buffer);
-    }
-    if (!isPlain || !storages[0].fresh || isVariable(tensor)) buffer.isHeld = true;
-    data = new StoredData(dataId, buffer);
-    buffer.data.push(data);
-    this.byDataId.set(dataId, data);
+    const isPlain = this.storageCount === 1 && tensor.dtype !== "complex64" && tensor.dtype !== "string";
+    const storage = isPlain ? this.storage : undefined;
+    const data = storage?.[storedKey]?.add(dataId) ?? this.addBuffer(storage, dataId);
+    if (storage?.fresh !== true || isVariable(tensor)) data.buffer.isHeld = true;
+    (dataId as MarkedDataId)[storedKey] = data;
     pinData(dataId);
     return data;
+  }
+
+  private addBuffer(storage: MarkedStorage | undefined, dataId: DataId): StoredData {
+    const buffer = new StoredBuffer(storage, dataId);
+    if (storage !== undefined) storage[storedKey] = buffer;
+    const { last } = this;
+    buffer.previous = last;
+    if (last === undefined) this.first = buffer;
+    else last.next = buffer;
+    this.last = buffer;
+    return buffer.data[0];
+  }
+
+  private removeBuffer({ storage, previous, next }: StoredBuffer): void {
+    if (storage !== undefined) (storage as MarkedStorage)[storedKey] = undefined;
+    if (previous === undefined) this.first = next;
+    else previous.next = next;
+    if (next === undefined) this.last = previous;
+    else next.previous = previous;
   }
 
   /** Makes `data` impossible to recompute. */
@@ -58,41 +101,46 @@ export class KnownData {
     const { maker } = data;
     if (maker === undefined) return;
     data.maker = undefined;
-    maker.outputs[maker.outputs.indexOf(data)] = undefined;
-    this.endIfIdle(maker);
+    this.outputGone(maker, data);
+    this.removeGoing();
   }
 
   /** Removes data that is no longer needed, and everything that only served to recompute it. */
   remove(data: StoredData): void {
-    const going = [data];
+    this.going.push(data);
+    this.removeGoing();
+  }
+
+  private removeGoing(): void {
+    const { going } = this;
     for (let next = going.pop(); next !== undefined; next = going.pop()) {
       const { buffer, maker, dataId } = next;
-      this.byDataId.delete(dataId);
-      buffer.data.splice(buffer.data.indexOf(next), 1);
-      if (buffer.data.length === 0) this.buffers.delete(buffer.key);
+      (dataId as MarkedDataId)[storedKey] = undefined;
+      buffer.remove(next);
+      if (buffer.data.length === 0) this.removeBuffer(buffer);
       unpinData(dataId);
-      if (maker === undefined) continue;
-      maker.outputs[maker.outputs.indexOf(next)] = undefined;
-      going.push(...this.sourcesFreedBy(maker));
+      if (maker !== undefined) this.outputGone(maker, next);
     }
   }
 
-  private endIfIdle(recipe: Recipe): void {
-    for (const source of this.sourcesFreedBy(recipe)) this.remove(source);
-  }
-
-  /** Sources that become unnecessary once no output of `recipe` is needed. */
-  private sourcesFreedBy(recipe: Recipe): StoredData[] {
-    if (recipe.outputs.some((output) => output !== undefined)) return [];
-    return recipe.sources.filter(
-      (source) => source.removeReader(recipe) && source.readers.length === 0 && !source.isUsed,
-    );
+  /** Once no output of a recipe is needed, sources that only the recipe reads go as well. */
+  private outputGone(recipe: Recipe, gone: StoredData): void {
+    const { outputs } = recipe;
+    outputs[outputs.indexOf(gone)] = undefined;
+    for (const output of outputs) if (output !== undefined) return;
+    for (const source of recipe.sources)
+      if (source.removeReader(recipe) && source.readers.length === 0 && !source.isUsed) this.going.push(source);
   }
 
   /** Releases all pins and forgets everything. */
   clear(): void {
-    for (const { dataId } of this.byDataId.values()) unpinData(dataId);
-    this.byDataId.clear();
-    this.buffers.clear();
+    for (const { data, storage } of this.allBuffers()) {
+      if (storage !== undefined) (storage as MarkedStorage)[storedKey] = undefined;
+      for (const { dataId } of data) {
+        (dataId as MarkedDataId)[storedKey] = undefined;
+        unpinData(dataId);
+      }
+    }
+    this.first = this.last = undefined;
   }
 }

@@ -1,4 +1,11 @@
-import { forEachInput, type KernelInputs, type OpDone, type Storage, storagesOf } from "@remat/dispatch-hook";
+import {
+  eachStorageOf,
+  forEachInput,
+  type KernelInputs,
+  type OpDone,
+  type Storage,
+  storagesOf,
+} from "@remat/dispatch-hook";
 import { findBackend, isRepeatable, javascriptResidency } from "@remat/dispatch-hook/backends";
 import { constantOf, evictData } from "@remat/dispatch-hook/residency";
 import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
@@ -32,8 +39,11 @@ export class Ledger {
   private readonly data: KnownData = new KnownData();
   private readonly listener: LedgerListener;
   private readonly fills = new Set<Storage>();
+  private hasFill = false;
   /** Inputs of the next op. The list is reused so that no op allocates one. */
   private readonly locked: StoredData[] = [];
+  /** Inputs of the op that is being recorded, without duplicates. Reused as well. */
+  private readonly read: StoredData[] = [];
   private readonly replays: Replays;
   readonly hostCopies: HostCopies = new HostCopies();
   evictionCount = 0;
@@ -58,7 +68,7 @@ export class Ledger {
   }
 
   get allBuffers(): Iterable<StoredBuffer> {
-    return this.data.allBuffers;
+    return this.data.allBuffers();
   }
 
   get(dataId: DataId): StoredData | undefined {
@@ -75,35 +85,37 @@ export class Ledger {
    * undefined if it cannot be replayed or made nothing.
    */
   note(op: OpDone, costMs: number, place: number): Recipe | undefined {
-    const { outputs, inputTensors } = op;
-    const sources: StoredData[] = [];
-    for (const input of inputTensors) {
-      const source = this.data.know(input);
-      if (!sources.includes(source)) sources.push(source);
-    }
-    const made: (StoredData | undefined)[] = [];
+    const { outputs } = op;
+    this.read.length = 0;
+    forEachInput(op.inputs, this.noteRead);
+    // A copy is as long as needed, and a list that grows reserves room for many.
+    const sources = this.read.slice();
+    const made = new Array<StoredData | undefined>(outputs.length);
+    const hasComplex = sources.some(isComplex);
     let isView = false;
     let canRepeat = !op.isOnHost && !op.isInAnyOrder && isRepeatable(op.kernel, op.backend);
     let count = 0;
-    for (const output of outputs) {
-      const known = this.data.get(output.dataId);
-      if (known !== undefined) {
-        known.isUsed = true;
-        made.push(undefined);
-        continue;
-      }
-      const data = this.data.know(output);
+    for (let i = 0; i < outputs.length; i++) {
+      const known = this.data.get(outputs[i].dataId);
+      if (known !== undefined) known.isUsed = true;
+      const data = known === undefined ? this.data.know(outputs[i]) : undefined;
+      made[i] = data;
+      if (data === undefined) continue;
       count++;
-      made.push(data);
       if (data.buffer.data.length > 1) isView = true;
-      if (data.buffer.isHeld || isPartOfComplex(data, op)) canRepeat = false;
+      if (data.buffer.isHeld || (hasComplex && isPartOfComplex(data, op))) canRepeat = false;
     }
     if (count === 0 || !canRepeat) return undefined;
     const recipe = recipeOfOp(op, { sources, outputs: made, isView, costMs, op: place });
     for (const data of made) if (data !== undefined) data.maker = recipe;
-    for (const source of sources) source.readers.push(recipe);
+    for (const source of sources) source.addReader(recipe);
     return recipe;
   }
+
+  private readonly noteRead = (input: TensorInfo): void => {
+    const source = this.data.know(input);
+    if (!this.read.includes(source)) this.read.push(source);
+  };
 
   /**
    * Locks the inputs of the next op against eviction until `unlock`. Returns the known ones. The list is valid until
@@ -165,8 +177,15 @@ export class Ledger {
 
   /** True if JavaScript made the data and nothing has read it. */
   private isFill(input: TensorInfo): boolean {
-    return this.fills.size > 0 && storagesOf(input).some((storage) => this.fills.has(storage));
+    if (this.fills.size === 0) return false;
+    this.hasFill = false;
+    eachStorageOf(input, this.findFill);
+    return this.hasFill;
   }
+
+  private readonly findFill = (storage: Storage): void => {
+    if (this.fills.has(storage)) this.hasFill = true;
+  };
 
   /** Values made by JavaScript can be captured only until a kernel has read them. */
   private noteSource(input: TensorInfo): StoredData {
@@ -262,7 +281,7 @@ export class Ledger {
   /** Ends the pass: recomputes data that tensors still use and removes everything else, including recipes. */
   end(): void {
     try {
-      for (const buffer of this.data.allBuffers)
+      for (const buffer of this.data.allBuffers())
         if (buffer.isUsed && !buffer.isEvictedForGood) this.recomputeUsed(buffer);
     } finally {
       this.data.clear();
@@ -274,6 +293,9 @@ export class Ledger {
     for (const data of buffer.data) if (data.isUsed) this.replays.refresh(data);
   }
 }
+
+/** True if data is not a single buffer, as of a complex number. */
+const isComplex = ({ buffer }: StoredData): boolean => buffer.storage === undefined;
 
 /**
  * True if an output shares storage with a complex input. It must not be evicted, since that would also evict its

@@ -1,6 +1,6 @@
 import { replayKernel, restoreConstant } from "@remat/dispatch-hook/residency";
 import type { Recipe, StoredData } from "./stored-data.js";
-import { isVerifying, verifyReplay } from "./verify-replays.js";
+import { isVerificationSet, isVerifying, verifyReplay } from "./verify-replays.js";
 
 /** Replays recipes to recompute evicted data. @internal */
 export class Replays {
@@ -11,6 +11,7 @@ export class Replays {
   ms = 0;
   /** True during a replay, whose ops are not the user's. */
   isRunning = false;
+  private readonly verifiesAll: boolean = isVerificationSet();
 
   /** @param replaying called before each replay, which needs memory */
   constructor(replaying: (recipe: Recipe) => void) {
@@ -52,7 +53,7 @@ export class Replays {
     try {
       replayKernel(recipe, dataIds);
       if (!around) this.ms += performance.now() - startedAt;
-      if (isVerifying() && !recipe.isView) verifyReplay(recipe, dataIds);
+      if ((this.verifiesAll || isVerifying()) && !recipe.isView) verifyReplay(recipe, dataIds);
     } finally {
       this.isRunning = around;
     }

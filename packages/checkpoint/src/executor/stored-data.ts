@@ -6,10 +6,11 @@ import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
 export class StoredBuffer {
   /** Undefined if the data is not a single buffer. */
   readonly storage: Storage | undefined;
-  /** Key of the buffer in the ledger. */
-  readonly key: object;
   /** All `DataId`s in the buffer: first the one that its kernel made, then views in the order of their creation. */
-  readonly data: StoredData[] = [];
+  readonly data: StoredData[];
+  /** The buffers that became known before and after this one. */
+  previous: StoredBuffer | undefined;
+  next: StoredBuffer | undefined;
   /** True if the buffer must not be evicted, for example because a variable uses it. */
   isHeld = false;
   /** True if it was evicted although it cannot be recomputed, because no later step of the plan reads it. */
@@ -19,9 +20,21 @@ export class StoredBuffer {
   /** Number of kernels that read the buffer now. It must not be evicted while this is positive. */
   locks = 0;
 
-  constructor(storage: Storage | undefined, key: object) {
+  constructor(storage: Storage | undefined, dataId: DataId) {
     this.storage = storage;
-    this.key = key;
+    this.data = [new StoredData(dataId, this)];
+  }
+
+  /** Adds a `DataId` in the buffer. */
+  add(dataId: DataId): StoredData {
+    const data = new StoredData(dataId, this);
+    this.data.push(data);
+    return data;
+  }
+
+  remove(removed: StoredData): void {
+    if (this.data.at(-1) === removed) this.data.pop();
+    else this.data.splice(this.data.indexOf(removed), 1);
   }
 
   get isEvicted(): boolean {
@@ -52,9 +65,13 @@ export class StoredBuffer {
 
   /** True if a tensor uses the buffer. Otherwise only recipes need it. */
   get isUsed(): boolean {
-    return this.data.some(({ isUsed }) => isUsed);
+    for (const { isUsed } of this.data) if (isUsed) return true;
+    return false;
   }
 }
+
+/** Shared by data that nothing reads. A list that grows from empty reserves room for many. */
+const noReaders: readonly Recipe[] = [];
 
 /** One `DataId` of a buffer. @internal */
 export class StoredData {
@@ -73,7 +90,7 @@ export class StoredData {
    * The recipes that read it, without duplicates. A list is enough because it is short. A set for each would dominate
    * the ledger's cost.
    */
-  readonly readers: Recipe[] = [];
+  readers: readonly Recipe[] = noReaders;
 
   constructor(dataId: DataId, buffer: StoredBuffer) {
     this.dataId = dataId;
@@ -85,9 +102,14 @@ export class StoredData {
     return this.isStale || this.buffer.isEvicted;
   }
 
+  addReader(recipe: Recipe): void {
+    if (this.readers === noReaders) this.readers = [recipe];
+    else (this.readers as Recipe[]).push(recipe);
+  }
+
   /** Returns false if the recipe was not a reader. */
   removeReader(recipe: Recipe): boolean {
-    const { readers } = this;
+    const readers = this.readers as Recipe[];
     const at = readers.lastIndexOf(recipe);
     if (at < 0) return false;
     readers[at] = readers[readers.length - 1];

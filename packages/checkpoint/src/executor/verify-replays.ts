@@ -27,11 +27,13 @@ export function verifyReplays(): () => void {
   };
 }
 
-/** True if replays are verified. @internal */
-export const isVerifying = (): boolean =>
-  open > 0 ||
+/** True if `verifyReplays` is in effect. @internal */
+export const isVerifying = (): boolean => open > 0;
+
+/** True if the environment variable is set. Reading it takes longer than many a kernel. @internal */
+export const isVerificationSet = (): boolean =>
   (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.["REMAT_VERIFY_REPLAYS"] ===
-    "1";
+  "1";
 
 /** Replays a recipe again that was just replayed into `into`, and compares the results. @internal */
 export function verifyReplay(recipe: Recipe, into: readonly (DataId | undefined)[]): void {

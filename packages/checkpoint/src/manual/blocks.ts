@@ -1,4 +1,4 @@
-import { type OpDone, storagesOf } from "@remat/dispatch-hook";
+import type { OpDone } from "@remat/dispatch-hook";
 import { recomputeOps, tellModes } from "@remat/dispatch-hook/residency";
 import { Phase } from "@remat/trace";
 import { type Tensor, util } from "@tensorflow/tfjs-core";
@@ -86,7 +86,7 @@ export class Blocks implements Policy {
     const { ledger, running } = this;
     if (ledger === undefined) return false;
     if (running.length > 0) return true;
-    return outputs.some((output) => storagesOf(output).some((storage) => ledger.bufferOf(storage) !== undefined));
+    return ledger.hasBufferOf(outputs);
   }
 
   opOver({ sequence, kernel, attributes, outputs }: OpDone, recipe: Recipe | undefined): void {

@@ -4,7 +4,6 @@ import {
   type KernelAttributes,
   type KernelInputs,
   type OpDone,
-  storagesOf,
 } from "@remat/dispatch-hook";
 import { kernelPeakBytes, surelyFits } from "@remat/dispatch-hook/fake";
 import { Phase } from "@remat/trace";
@@ -180,8 +179,7 @@ export class OnlinePolicy implements Policy {
    */
   isNoted({ phase, outputs }: OpDone): boolean {
     if (phase === Phase.forward) return true;
-    const { ledger } = this;
-    return outputs.some((output) => storagesOf(output).some((storage) => ledger?.bufferOf(storage) !== undefined));
+    return this.ledger?.hasBufferOf(outputs) === true;
   }
 
   opOver({ inputTensors, outputs }: Pick<OpDone, "inputTensors" | "outputs">): void {

@@ -174,7 +174,7 @@ class PlanExecutor extends Executor {
 
 function chosenPlan(plan: Plan, { onMismatch = "refuse" }: ApplyPlanOptions, planCount: number): ChosenPlan {
   const ops = plan.ops.filter((op): op is Occurrence => !isPlanNode(op));
-  const refuse = (left: LeftPlan) => {
+  const refuse = (left: LeftPlan): never => {
     throw leftPlan(plan.subject.name, ops[left.op], left, planCount);
   };
   const follower = new PlanFollower(sequenceOfOccurrences(ops), scriptOfPlan(plan), {

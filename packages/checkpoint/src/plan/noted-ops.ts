@@ -7,7 +7,7 @@ import type { PlanScript } from "./plan-script.js";
  * Decides which ops of a plan the ledger has to record. The first pass that follows the plan records every op. Later
  * passes record only
  *
- * - ops of the forward pass, since a step may leave the plan there and must still meet its budget,
+ * - ops of the forward pass, if a step may leave the plan there and must still meet its budget,
  * - ops that are recomputed or offloaded,
  * - data that the first pass evicted under living tensors, and the inputs for recomputing it.
  *
@@ -21,9 +21,10 @@ export class NotedOps {
   private readonly learned = new Set<number>();
   private isLearning = true;
 
-  constructor({ count, phase }: OpSequence, script: PlanScript) {
+  /** @param canLeave true if a step that leaves the plan in its forward pass continues */
+  constructor({ count, phase }: OpSequence, script: PlanScript, canLeave: boolean) {
     this.isMarked = new Uint8Array(count);
-    for (let op = 0; op < count; op++) if (phase[op] === Phase.forward) this.isMarked[op] = 1;
+    for (let op = 0; op < count; op++) if (canLeave && phase[op] === Phase.forward) this.isMarked[op] = 1;
     for (let step = 0; step < script.op.length; step++)
       if (script.isRecomputed[step] === 1) this.isMarked[script.op[step]] = 1;
     // Offloaded data must be known, whichever op made it.

@@ -16,8 +16,8 @@ export interface LeftPlan {
 
 /** Options of `PlanFollower`. @internal */
 export interface PlanFollowerOptions {
-  /** Called when a step leaves the plan. It may throw. Default: the step continues, and nothing more is freed. */
-  readonly onLeft?: ((left: LeftPlan) => void) | undefined;
+  /** Called when a step leaves the plan, to reject it. Default: the step continues, and nothing more is freed. */
+  readonly onLeft?: ((left: LeftPlan) => never) | undefined;
   /**
    * True to evict data that the plan no longer needs but that cannot be recomputed, once the forward pass went as
    * planned. Default: false, so that a step can leave its plan in the backward pass as well.
@@ -84,7 +84,7 @@ export class PlanFollower implements Policy {
       const of = script.isRecomputed[step] === 1 ? this.lastRecomputation : this.stepOfOp;
       of[script.op[step]] = step;
     }
-    this.noted = new NotedOps(ops, script);
+    this.noted = new NotedOps(ops, script, options.onLeft === undefined);
     this.recipes = new Array<Recipe | undefined>(count).fill(undefined);
     this.made = new Array<StoredBuffer | undefined>(script.values.values.length).fill(undefined);
     this.sources = new Array<StoredBuffer | undefined>(script.sourceBytes.length).fill(undefined);
