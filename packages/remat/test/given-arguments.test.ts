@@ -10,7 +10,7 @@ import {
   savedTensors,
   withMemoryBudget,
 } from "@remat/checkpoint";
-import { predictReleasedPeak, timeTraining } from "@remat/checkpoint/predict";
+import { predictReleasedPeak, timeTraining, traceReleasedStep } from "@remat/checkpoint/predict";
 import { eachStorageOf, isVariable, storagesOf, watchOptimizer, withDispatchMode } from "@remat/dispatch-hook";
 import { ModTracker, optimizerSlots } from "@remat/mod-tracker";
 import { deviceSpec } from "@remat/runtime-estimator";
@@ -114,6 +114,7 @@ const looking: Readonly<Record<string, (given: Given) => unknown>> = {
   memoryOf: ({ model }) => memoryOf(model),
   plan: ({ model }) => plan(model, { budget: "100%", planningMs: 100 }),
   predictReleasedPeak: ({ definition }) => predictReleasedPeak(definition, { backend: "cpu" }),
+  traceReleasedStep: ({ definition }) => traceReleasedStep(definition, { backend: "cpu" }),
   estimateStep: ({ model }) => new SACEstimator().estimateStep("operator-level-cost-model", model, { backend: "cpu" }),
   tracePricedStep: ({ model }) =>
     tracePricedStep("operator-level-cost-model", model, { backend: "cpu", device: deviceSpec("cpu") }),

@@ -71,6 +71,8 @@ export function makeMachine(): Machine {
   const bin = join(folder, "bin");
   const logFile = join(folder, "log");
   mkdirSync(bin);
+  // Otherwise a package.json above the temporary folder decides how Node reads these programs.
+  writeFileSync(join(bin, "package.json"), "{}");
   writeFileSync(logFile, "");
   const command = (name: string, source: string) => {
     const start = `#!${process.execPath}

@@ -12,6 +12,11 @@ const storedKey = Symbol("remat.stored");
 type MarkedDataId = DataId & { [storedKey]?: StoredData | undefined };
 type MarkedStorage = Storage & { [storedKey]?: StoredBuffer | undefined };
 
+/** A program may pass a tensor whose `dataId` is no object. The engine rejects it with its own error. */
+function mark(dataId: MarkedDataId, data: StoredData | undefined): void {
+  if (typeof dataId === "object" && dataId !== null) dataId[storedKey] = data;
+}
+
 /**
  * The buffers of a pass, their `DataId`s, and the recipes that make them. A pin on each `DataId` keeps inputs of
  * recipes alive after their last tensor is disposed, as long as recomputing something may need them.
@@ -37,7 +42,7 @@ export class KnownData {
   }
 
   get(dataId: DataId): StoredData | undefined {
-    return (dataId as MarkedDataId)[storedKey];
+    return (dataId as MarkedDataId | undefined)?.[storedKey];
   }
 
   bufferOf(storage: Storage): StoredBuffer | undefined {
@@ -72,7 +77,7 @@ export class KnownData {
     const storage = isPlain ? this.storage : undefined;
     const data = storage?.[storedKey]?.add(dataId) ?? this.addBuffer(storage, dataId);
     if (storage?.fresh !== true || isVariable(tensor)) data.buffer.isHeld = true;
-    (dataId as MarkedDataId)[storedKey] = data;
+    mark(dataId, data);
     pinData(dataId);
     return data;
   }
@@ -115,7 +120,7 @@ export class KnownData {
     const { going } = this;
     for (let next = going.pop(); next !== undefined; next = going.pop()) {
       const { buffer, maker, dataId } = next;
-      (dataId as MarkedDataId)[storedKey] = undefined;
+      mark(dataId, undefined);
       buffer.remove(next);
       if (buffer.data.length === 0) this.removeBuffer(buffer);
       unpinData(dataId);
@@ -137,7 +142,7 @@ export class KnownData {
     for (const { data, storage } of this.allBuffers()) {
       if (storage !== undefined) (storage as MarkedStorage)[storedKey] = undefined;
       for (const { dataId } of data) {
-        (dataId as MarkedDataId)[storedKey] = undefined;
+        mark(dataId, undefined);
         unpinData(dataId);
       }
     }
