@@ -32,7 +32,7 @@ const rules: readonly (readonly [string, string])[] = [
 ];
 
 describe("rules of a user's own, of a model of TensorFlow.js", () => {
-  it.each(sampledCases(rules, 2))(
+  it.each(sampledCases(rules, 4))(
     "%s under %s takes what compare and plan say, to the byte, with stock's values to the bit",
     async (name, rule) => {
       const output = join(folder, "plan.json");
