@@ -18,7 +18,7 @@ const askNvidiaSmi: AskNvidiaSmi = (args) => {
   }
 };
 
-/** Returns the GPUs that NVIDIA's driver lists, or empty if there is no driver. */
+/** Returns the GPUs that NVIDIA's driver lists, or an empty list without a driver. */
 export function shownGpus(ask: AskNvidiaSmi = askNvidiaSmi): readonly ShownGpu[] {
   const lines = ask(["--query-gpu=name,memory.total", "--format=csv,noheader"])?.split("\n") ?? [];
   return lines.flatMap((line) => {

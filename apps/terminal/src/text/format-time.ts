@@ -1,4 +1,4 @@
-import { formatEstimatedMs, formatMs, isEstimated, type TimeFormat } from "@remat/reporting";
+import { type TimeFormat, timeFormat } from "@remat/reporting";
 import type { Trace } from "@remat/trace";
 
 /**
@@ -6,7 +6,7 @@ import type { Trace } from "@remat/trace";
  * characters. Values below a nanosecond are marked as such.
  */
 export function timeFormatOf(trace: Trace): TimeFormat {
-  const format = isEstimated(trace) ? formatEstimatedMs : formatMs;
+  const format = timeFormat(trace);
   return (ms) => {
     const ns = ms * 1e6;
     if (!(ns > 0 && ns < 999.5)) return format(ms);

@@ -12,7 +12,7 @@ const storedKey = Symbol("remat.stored");
 type MarkedDataId = DataId & { [storedKey]?: StoredData | undefined };
 type MarkedStorage = Storage & { [storedKey]?: StoredBuffer | undefined };
 
-/** A program may pass a tensor whose `dataId` is no object. The engine rejects it with its own error. */
+/** A program may pass a tensor whose `dataId` is not an object. The engine rejects it with its own error. */
 function mark(dataId: MarkedDataId, data: StoredData | undefined): void {
   if (typeof dataId === "object" && dataId !== null) dataId[storedKey] = data;
 }
