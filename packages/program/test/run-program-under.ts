@@ -1,19 +1,34 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseTrace, type Trace } from "@remat/trace";
+import { inject } from "vitest";
 import { bundleAgent } from "../bundle-agent.js";
 import { type ProgramOrder, runProgram, type ThreadReport } from "../src/index.js";
 
-const agentFolder = fileURLToPath(new URL(`../node_modules/.remat-test/${process.pid}`, import.meta.url));
-let bundled: Promise<void> | undefined;
+declare module "vitest" {
+  interface ProvidedContext {
+    /** The folder of the files that are loaded into programs. */
+    readonly agentFolder: string;
+  }
+}
 
-/** Bundles what is loaded into programs, from sources, once for a test file; returns the folder. */
+let bundled: Promise<string> | undefined;
+
+/**
+ * Returns the folder of what is loaded into programs, bundled from sources: by `e2e-setup.ts`, or here for tests of other
+ * packages.
+ */
 export async function agentFromSources(): Promise<string> {
-  mkdirSync(agentFolder, { recursive: true });
-  bundled ??= bundleAgent(agentFolder, ["@remat/source"]);
-  await bundled;
-  return agentFolder;
+  const provided: string | undefined = inject("agentFolder");
+  bundled ??= provided === undefined ? bundleHere() : Promise.resolve(provided);
+  return bundled;
+}
+
+async function bundleHere(): Promise<string> {
+  const folder = fileURLToPath(new URL(`../node_modules/.remat-test/${process.pid}`, import.meta.url));
+  await bundleAgent(folder, ["@remat/source"]);
+  return folder;
 }
 
 export const programPath = (name: string): string => fileURLToPath(new URL(`programs/${name}`, import.meta.url));

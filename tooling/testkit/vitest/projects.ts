@@ -27,7 +27,7 @@ interface Exceptions {
 const exceptions: Readonly<Record<string, Exceptions>> = {
   "apps/cli": { globalSetup: "test/setup.ts", setupFile: "test/bundled-processes.ts" },
   "apps/report": { globalSetup: "test/setup.ts", e2eSetup: "test/e2e-setup.ts", isIsolated: true },
-  "packages/program": { isIsolated: true },
+  "packages/program": { e2eSetup: "test/e2e-setup.ts", isIsolated: true },
   "tooling/browser": { globalSetup: "test/setup.ts", isIsolated: true },
   "tooling/ci": { isBuilt: true, isIsolated: true },
   "tooling/fuzz": { globalSetup: "../../apps/report/test/setup.ts", isIsolated: true },
