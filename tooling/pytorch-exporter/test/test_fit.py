@@ -15,6 +15,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
 import numpy as np
 import torch
+from daily import at_night
 from missing_ops import define_missing_torchvision_ops
 from recorded_files import CLI, Folder, held_at_most, ops_of
 from small_models import Transformer, transformer_step
@@ -119,6 +120,7 @@ class Fit(Folder):
                 remat.fit(model, step, 0.02, planner=CLI, seconds=1, repeats=1, verbose=False)
             self.assertEqual("create_graph=True" in str(raised.exception), expects_graph)
 
+    @at_night
     def test_a_step_that_holds_more_than_was_recorded_is_planned_again(self):
         measure = remat.fitting._measure_peak
         told = []
@@ -146,6 +148,7 @@ class Fit(Folder):
             remat.fit(model, step, budget=0.85, planner=CLI, seconds=1, verbose=False)
         self.assertEqual([type(module) for module in model.modules()], plain)
 
+    @at_night
     def test_a_step_that_leaves_layers_out_at_random_holds_what_is_planned(self):
         """The optimizer has states only of the layers that have run, so the measured step follows as many steps as the recorded one."""
 
@@ -171,6 +174,7 @@ class Fit(Folder):
         fitted = remat.fit(model, step, "85%", planner=CLI, seconds=1, repeats=2, verbose=False)
         self.assertLess(abs(fitted.measured_bytes / fitted.planned_bytes - 1), 0.01)
 
+    @at_night
     def test_state_that_an_optimizer_has_already_is_put_back(self):
         model, optimizer, step = transformer_step()
         step()
@@ -190,6 +194,7 @@ class Fit(Folder):
         with self.assertRaisesRegex(TypeError, "expected a budget"):
             remat.fit(model, step, None, planner=CLI)
 
+    @at_night
     def test_a_fit_that_fails_leaves_the_policy_that_was_followed(self):
         model, _, step = transformer_step()
         remat.fit(model, step, "80%", planner=CLI, seconds=1, verbose=False)
@@ -201,6 +206,7 @@ class Fit(Folder):
             remat.fit(model, step, "70", planner=CLI)
         self.assertEqual({name: module.__dict__["_remat_unit"] for name, module in model.named_modules() if "_remat_unit" in module.__dict__}, following)
 
+    @at_night
     def test_what_a_step_changes_besides_the_model_is_as_before(self):
         model, optimizer, train = transformer_step()
         schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=1000)
@@ -229,6 +235,7 @@ class Fit(Folder):
         remat.fit(model, step, "80%", planner=CLI, seconds=1, verbose=False)
         self.assertEqual(state(), before)
 
+    @at_night
     def test_steps_with_other_passes_hold_what_is_planned_and_train_to_the_same_bit(self):
         def block():
             return nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.Dropout(0.1), nn.Linear(256, 64))
@@ -263,7 +270,7 @@ class Fit(Folder):
             losses[1].backward()
 
         every = (validates, asks_an_older_one, keeps_its_graph, has_two_losses, calls_a_loss, has_two_heads)
-        for passes in every if os.environ.get("REMAT_ALL_TESTS") else every[1::2]:
+        for passes in every:
             with self.subTest(passes.__name__):
                 torch.manual_seed(0)
                 x = torch.randn(256, 64)
@@ -297,6 +304,7 @@ class Fit(Folder):
             warnings.simplefilter("error")
             warn_of_compiled(model, lambda: model(None))
 
+    @at_night
     def test_what_does_not_fit_into_memory_is_recorded_on_fake_tensors(self):
         model, _, step = transformer_step()
 

@@ -1,21 +1,20 @@
 """Every class of `torch.nn` trains under random policies as it does without, or is refused by name."""
 
-import os
 import sys
 import unittest
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
+from daily import AT_NIGHT, sampled
 from module_cases import ALL, CASES, WITHOUT_FORWARD, Untrainable, try_case
 from recorded_files import CLI
 from torch import nn
 
 #: A change tries a sample: some classes of each kind, and each that has state or saves what it writes later. The nightly run tries all.
-IS_ALL = bool(os.environ.get("REMAT_ALL_TESTS"))
-SEEDS = range(2) if IS_ALL else range(1)
+SEEDS = range(2) if AT_NIGHT else range(1)
 OFTEN = ["BatchNorm1d", "Bilinear", "InstanceNorm2d", "LSTM", "LazyConv2d", "RReLU", "MultiheadAttention", "F.batch_norm", "nn.Embedding max_norm", "spectral_norm", "fake quantization", "bernoulli_"]
-NAMES = list(ALL) if IS_ALL else list(dict.fromkeys([*OFTEN, *list(ALL)[::9]]))
+NAMES = list(dict.fromkeys([*OFTEN, *sampled(ALL, 9)]))
 
 
 class Modules(unittest.TestCase):

@@ -1,7 +1,6 @@
 """A policy never changes training: modules that change state as they run, in sixty ways, recorded, planned, verified and fitted."""
 
 import json
-import os
 import subprocess
 import sys
 import unittest
@@ -13,6 +12,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
 import torch
 import torch.nn.functional as F
+from daily import AT_NIGHT
 from recorded_files import CLI, Folder
 from stateful_programs import BEYOND, PROGRAMS, SEEN_BY_COMPARISON, make, state_of
 
@@ -194,7 +194,7 @@ class Planned(State):
     """
 
     OFTEN = ["a fused observer", "a custom op", "batch_norm of a module's own", "a tensor in an attribute", "a number", "a hook that counts", "InstanceNorm", "statistics that another module reads", "BatchNorm with a forward of its own", "averages that nothing reads"]
-    NAMES = list(PROGRAMS) if os.environ.get("REMAT_ALL_TESTS") else list(dict.fromkeys([*OFTEN, *list(PROGRAMS)[::8]]))
+    NAMES = list(PROGRAMS) if AT_NIGHT else OFTEN
 
     def plan(self, path, budget, seconds=1):
         policy = self.folder / "policy.json"
@@ -227,7 +227,7 @@ class Planned(State):
         """Small budgets, so that parts are planned around these ops: what they return is kept, or they run on copies."""
         often = ("a fused observer", "batch normalisation of a module's own")
         for name, effect in EFFECTS.items():
-            if not os.environ.get("REMAT_ALL_TESTS") and name not in often:
+            if not AT_NIGHT and name not in often:
                 continue
             with self.subTest(name):
 
@@ -305,7 +305,7 @@ EFFECTS = {
 
 @unittest.skipUnless(CLI, "REMAT_CLI is not set")
 class Fitted(State):
-    NAMES = list(PROGRAMS) if os.environ.get("REMAT_ALL_TESTS") else ["a fused observer", "a global list", "Python's generator", "BatchNorm that computes with its statistics"]
+    NAMES = list(PROGRAMS) if AT_NIGHT else ["a fused observer", "a global list", "Python's generator", "BatchNorm that computes with its statistics"]
 
     def test_a_model_that_is_fitted_trains_as_before(self):
         fitted = 0

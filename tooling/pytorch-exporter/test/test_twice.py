@@ -1,6 +1,5 @@
 """Steps whose gradients have gradients: the same results under any policy, and a plan for a gradient penalty."""
 
-import os
 import random
 import sys
 import unittest
@@ -11,6 +10,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 import torch
 import torch.nn.functional as F
 from checkpoint_cases import policy_of, random_policy
+from daily import AT_NIGHT
 from recorded_files import CLI, Folder
 from torch import nn
 from torch.func import functional_call
@@ -48,13 +48,12 @@ def penalty_step(norm):
 
 
 #: A change tries a sample of these; the nightly run tries all.
-IS_ALL = bool(os.environ.get("REMAT_ALL_TESTS"))
 
 
 class Twice(Folder):
     def test_training_is_the_same_to_the_bit_under_random_policies(self):
         rng = random.Random(0)
-        for seed in range(0, len(MODELS) * len(LOSSES), 3 if IS_ALL else 7):
+        for seed in range(0, len(MODELS) * len(LOSSES), 3 if AT_NIGHT else 7):
             stock = results_of(seed, {}, {})
             begin = rng.randint(0, 10)
             for units, parts in ((random_policy(rng, build(seed)[0], {}), {}), ({}, {"": [[begin, begin + rng.randint(1, 20)]]})):
@@ -85,7 +84,7 @@ class Twice(Folder):
             ("group", lambda: nn.GroupNorm(2, 8)),
             ("layer", lambda: nn.LayerNorm([32, 32])),
         ]
-        for name, norm in norms if IS_ALL else norms[:1]:
+        for name, norm in norms if AT_NIGHT else norms[:1]:
             with self.subTest(name):
                 stock, of_stock = penalty_step(norm)
                 model, step = penalty_step(norm)
