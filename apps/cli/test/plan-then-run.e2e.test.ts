@@ -125,10 +125,11 @@ describe("the step that a plan is for is taken as it was planned: peaks to the b
 });
 
 describe("remat run --plan", () => {
-  it.each([
-    ["foo", "foo/model.js", []],
+  const stepsOfPlans: readonly (readonly [string, string, readonly string[]])[] = [
     ["shared layers", "shared-layers/model.js", ["--size", "tiny", "--optimizer", "adam", "--unit", "64"]],
-  ])("takes the step from the plan of %s, and says so", async (_, model, args) => {
+    ["foo", "foo/model.js", []],
+  ];
+  it.each(sampledCases(stepsOfPlans, 2))("takes the step from the plan of %s, and says so", async (_, model, args) => {
     const path = await planOf(join(examples, model), "cpu", ...args);
     const run = await remat(
       "run",

@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { memoryTimeline } from "@remat/memory";
 import { extractReport } from "@remat/report";
+import { sampledCases } from "@remat/testkit";
 import { parseTrace } from "@remat/trace";
 import { beforeAll, describe, expect, it } from "vitest";
 import { remat } from "./run.js";
@@ -89,10 +90,10 @@ describe("remat report", () => {
     expect(trace.header.framework).toBe("tfjs");
   });
 
-  it("takes less than a megabyte for ResNet-50", async () => {
-    const model = fileURLToPath(new URL("../../../examples/keras/resnet50.model.json", import.meta.url));
-    expect((await remat("report", model, "--batch", "8", "--time", "0", "-o", path("resnet50.html"))).code).toBe(0);
-    expect(statSync(path("resnet50.html")).size).toBeLessThan(1_000_000);
+  it.each(sampledCases(["mobilenet_v1", "resnet50"], 2))("takes less than a megabyte for %s", async (name) => {
+    const model = fileURLToPath(new URL(`../../../examples/keras/${name}.model.json`, import.meta.url));
+    expect((await remat("report", model, "--batch", "8", "--time", "0", "-o", path("large.html"))).code).toBe(0);
+    expect(statSync(path("large.html")).size).toBeLessThan(1_000_000);
   });
 
   it("lays a plan over its run, whichever of the two is named first, and reports a plan alone", async () => {

@@ -270,7 +270,7 @@ describe.runIf(nativeFolder !== undefined)("remat run MODEL on tensorflow", () =
     ["keras/mobilenet_v2.model.json", ["--batch", "1", "--max-overhead", "20%"]],
   ] as const;
 
-  it.each(sampledCases(runs, 2, 1))(
+  it.each(sampledCases(runs, 2))(
     "%s with %j is equal to stock bit for bit, within what was predicted to the byte",
     async (path, options) => {
       const args = [

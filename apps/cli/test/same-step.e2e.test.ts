@@ -6,7 +6,7 @@ import { predictReleasedPeak } from "@remat/checkpoint/predict";
 import { heldPeak } from "@remat/memory";
 import { formatBytes, summarizeSac } from "@remat/reporting";
 import { SACEstimator } from "@remat/sac-core/estimator";
-import { dailyRuns } from "@remat/testkit";
+import { dailyRuns, sampledCases } from "@remat/testkit";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readOptions } from "../src/command.js";
@@ -117,15 +117,19 @@ describe("one training step", () => {
     expect([only(bytes).length, only(ops).length, steps]).toEqual([1, 1, 1]);
   });
 
-  it("of ResNet-50 has the same peak to the byte everywhere", async () => {
-    const { bytes } = await peaksSaid(example("keras/resnet50.model.json"), { batch: "8" });
-    expect(only(bytes)).toHaveLength(1);
-  });
+  it.each(sampledCases(["mobilenet_v1", "resnet50"], 2))(
+    "of %s has the same peak to the byte everywhere",
+    async (name) => {
+      const { bytes } = await peaksSaid(example(`keras/${name}.model.json`), { batch: "8" });
+      expect(only(bytes)).toHaveLength(1);
+    },
+  );
 
-  it.each([
-    [softmax, {}],
+  const measured: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
     [example("shared-layers/model.js"), { size: "tiny", optimizer: "adam", unit: "512" }],
-  ])(
+    [softmax, {}],
+  ];
+  it.each(sampledCases(measured, 2))(
     "is predicted and measured by run as the others say",
     async (model, options) => {
       const asked = { backend: "cpu", ...options };

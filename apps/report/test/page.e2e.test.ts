@@ -4,6 +4,7 @@ import { memoryTimeline, peakMoment } from "@remat/memory";
 import { planCheckpointing } from "@remat/planner";
 import { formatBytes, formatPercent, storageLives } from "@remat/reporting";
 import { greedyOrder, sacStats, tradeOff } from "@remat/sac-core";
+import { sampledCases } from "@remat/testkit";
 import { TraceBuilder } from "@remat/trace";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -141,37 +142,40 @@ describe.runIf(browserPath !== "")("the page", () => {
     noFaults(report);
   });
 
-  it.each([360, 1280, 1920])("lays the budget's label over nothing that is drawn, %d px wide", async (width) => {
-    const { page } = await openReport(html, "", { viewport: { width, height: 900 } });
-    /** Pixels of the chart under the label that are neither empty nor of a line of the grid; undefined: it is not shown. */
-    const hidden = (): Promise<number | undefined> =>
-      page.evaluate(() => {
-        const label = document.querySelector<HTMLElement>(".budget-label")!;
-        const canvas = document.querySelector<HTMLCanvasElement>("#timeline canvas.chart")!;
-        if (getComputedStyle(label).visibility === "hidden") return undefined;
-        const [box, chart] = [label.getBoundingClientRect(), canvas.getBoundingClientRect()];
-        const [w, h] = [Math.floor(box.width), Math.floor(box.height)];
-        const { data } = canvas.getContext("2d")!.getImageData(box.x - chart.x, box.y - chart.y, w, h);
-        let inked = 0;
-        for (let row = 0; row < h; row++) {
-          const pixels = Array.from({ length: w }, (_, x) =>
-            data.slice(4 * (row * w + x), 4 * (row * w + x) + 4).join(),
-          );
-          if (new Set(pixels).size > 1) inked += pixels.filter((pixel) => !pixel.endsWith(",0")).length;
-        }
-        return inked;
-      });
-    const seen: (number | undefined)[] = [];
-    for (const budget of ["", "95%", "80%"]) {
-      await page.locator("#step-budget").fill(budget);
-      await page.locator("#step-budget").press("Enter");
-      await page.waitForTimeout(400);
-      seen.push(await hidden());
-    }
-    expect(seen.filter((pixels) => pixels !== undefined && pixels > 0)).toEqual([]);
-    // There is room beside this step's peak.
-    expect(seen[0]).toBe(0);
-  });
+  it.each(sampledCases([360, 1280, 1920], 3))(
+    "lays the budget's label over nothing that is drawn, %d px wide",
+    async (width) => {
+      const { page } = await openReport(html, "", { viewport: { width, height: 900 } });
+      /** Pixels of the chart under the label that are neither empty nor of a line of the grid; undefined: it is not shown. */
+      const hidden = (): Promise<number | undefined> =>
+        page.evaluate(() => {
+          const label = document.querySelector<HTMLElement>(".budget-label")!;
+          const canvas = document.querySelector<HTMLCanvasElement>("#timeline canvas.chart")!;
+          if (getComputedStyle(label).visibility === "hidden") return undefined;
+          const [box, chart] = [label.getBoundingClientRect(), canvas.getBoundingClientRect()];
+          const [w, h] = [Math.floor(box.width), Math.floor(box.height)];
+          const { data } = canvas.getContext("2d")!.getImageData(box.x - chart.x, box.y - chart.y, w, h);
+          let inked = 0;
+          for (let row = 0; row < h; row++) {
+            const pixels = Array.from({ length: w }, (_, x) =>
+              data.slice(4 * (row * w + x), 4 * (row * w + x) + 4).join(),
+            );
+            if (new Set(pixels).size > 1) inked += pixels.filter((pixel) => !pixel.endsWith(",0")).length;
+          }
+          return inked;
+        });
+      const seen: (number | undefined)[] = [];
+      for (const budget of ["", "95%", "80%"]) {
+        await page.locator("#step-budget").fill(budget);
+        await page.locator("#step-budget").press("Enter");
+        await page.waitForTimeout(400);
+        seen.push(await hidden());
+      }
+      expect(seen.filter((pixels) => pixels !== undefined && pixels > 0)).toEqual([]);
+      // There is room beside this step's peak.
+      expect(seen[0]).toBe(0);
+    },
+  );
 
   it("follows a budget that is typed, dragged or moved by keys: its plan, what that holds, and what it does with each op", async () => {
     const report = await openReport(html);
@@ -667,37 +671,41 @@ describe.runIf(browserPath !== "")("the page", () => {
     noFaults(report);
   });
 
-  it.each([
+  const appearances = [
+    ["light", 360],
     ["light", 1280],
     ["dark", 1280],
-    ["light", 360],
-  ] as const)("has no serious violation of accessibility rules, %s at %i pixels", async (colorScheme, width) => {
-    const report = await openReport(html, "#op=100&module=Transformer.layers.0&budget=20000000", {
-      colorScheme,
-      viewport: { width, height: 900 },
-    });
-    const { page } = report;
-    await page.waitForSelector("#modules svg.icicle");
-    await page.waitForSelector("#ops .ops-grid .body .row");
-    const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-    await page.evaluate(axe);
-    const violations = await page.evaluate(async () => {
-      const { axe: run } = globalThis as unknown as {
-        axe: {
-          run(): Promise<{
-            violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
-          }>;
+  ] as const;
+  it.each(sampledCases(appearances, 2))(
+    "has no serious violation of accessibility rules, %s at %i pixels",
+    async (colorScheme, width) => {
+      const report = await openReport(html, "#op=100&module=Transformer.layers.0&budget=20000000", {
+        colorScheme,
+        viewport: { width, height: 900 },
+      });
+      const { page } = report;
+      await page.waitForSelector("#modules svg.icicle");
+      await page.waitForSelector("#ops .ops-grid .body .row");
+      const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+      await page.evaluate(axe);
+      const violations = await page.evaluate(async () => {
+        const { axe: run } = globalThis as unknown as {
+          axe: {
+            run(): Promise<{
+              violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
+            }>;
+          };
         };
-      };
-      return (await run.run()).violations.map(({ id, impact, nodes }) => ({
-        id,
-        impact,
-        nodes: nodes.slice(0, 3).map((node) => `${node.html.slice(0, 200)} ${node.failureSummary}`),
-      }));
-    });
-    expect(violations.filter(({ impact }) => impact === "serious" || impact === "critical")).toEqual([]);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
-  });
+        return (await run.run()).violations.map(({ id, impact, nodes }) => ({
+          id,
+          impact,
+          nodes: nodes.slice(0, 3).map((node) => `${node.html.slice(0, 200)} ${node.failureSummary}`),
+        }));
+      });
+      expect(violations.filter(({ impact }) => impact === "serious" || impact === "critical")).toEqual([]);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    },
+  );
 
   it("can be read without JavaScript", async () => {
     const report = await openReport(html, "", { javaScriptEnabled: false });

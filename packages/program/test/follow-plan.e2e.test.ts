@@ -18,7 +18,7 @@ const scripts = [
   ["custom-loop/train.mjs", 0, 0.335, 7],
 ] as const;
 
-describe.each(sampledCases(scripts, 2, 1))(
+describe.each(sampledCases(scripts, 3, 1))(
   "%s after a plan of its own recorded step",
   (script, recorded, budgetFraction, passes) => {
     it("does as stock, and recomputes in all passes that are like it", async () => {

@@ -207,7 +207,7 @@ describe.each(Object.entries(orders).map((each, i) => [...each, i] as const))("u
   it.each(
     sampledCases(
       Object.keys(ends).map((title, i) => [title, i] as const),
-      3,
+      Object.keys(orders).length,
       offset,
     ),
   )("%s: the program ends as it does alone", async (_title, i) => {

@@ -47,7 +47,7 @@ const programs: readonly [string, Expected][] = [
   ],
 ];
 
-describe.each(sampledCases(programs, 2))("%s, unmodified", (_name, { command, optimizers, budget, ofRecorded }) => {
+describe.each(sampledCases(programs, 4))("%s, unmodified", (_name, { command, optimizers, budget, ofRecorded }) => {
   let stock: string;
   let recorded: ProgramRun;
   beforeAll(async () => {

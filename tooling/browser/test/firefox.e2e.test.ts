@@ -1,3 +1,4 @@
+import { atNight } from "@remat/testkit";
 import { launchFirefox } from "@remat/testkit/firefox";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { type ServedBundle, serveBundle } from "../src/serve-page.js";
@@ -6,7 +7,13 @@ import type * as program from "../src/train-in-browser.js";
 const firefoxPath = inject("firefox");
 const steps = 3;
 
-describe.runIf(firefoxPath !== "").each(["cpu", "webgl", "wasm"])("in Firefox, on %s", (backend) => {
+/**
+ * Backends whose kernels Firefox itself compiles. The cpu backend is the same JavaScript in every browser, so only the
+ * night tests it.
+ */
+const backends = ["webgl", "wasm", ...(atNight ? ["cpu"] : [])];
+
+describe.runIf(firefoxPath !== "").each(backends)("in Firefox, on %s", (backend) => {
   let served: ServedBundle;
   let browser: Awaited<ReturnType<typeof launchFirefox>>;
   let page: Awaited<ReturnType<typeof browser.newPage>>;

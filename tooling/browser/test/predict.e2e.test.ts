@@ -19,7 +19,7 @@ const models = new Map([
 ] as const);
 const ways = ["stock", "early release", "plan"] as const;
 const cases = (["webgl", "webgpu"] as const).flatMap((backend, offset) =>
-  sampledCases([...models.keys()], 2, offset).map((model) => ({ backend, model })),
+  sampledCases([...models.keys()], 3, offset).map((model) => ({ backend, model })),
 );
 
 type Page = typeof program & { readonly models: Readonly<Record<string, unknown>> };
