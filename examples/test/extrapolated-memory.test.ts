@@ -60,7 +60,7 @@ describe("a step of TensorFlow.js at another size is what is told from steps at 
     lstm: "at some batches",
   };
 
-  it.each(sampledCases(exampleNames, 2))("%s: from two batches a third, whatever the optimizer", async (name) => {
+  it.each(sampledCases(exampleNames, 3))("%s: from two batches a third, whatever the optimizer", async (name) => {
     const build = await exampleNamed(name);
     let told = 0;
     await fc.assert(

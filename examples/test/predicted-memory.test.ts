@@ -79,7 +79,7 @@ describe.each(backends)(
       (name) => backend !== "cpu" || (name !== largest && (runsLarge || !large.has(name))),
     );
 
-    it.each(sampledCases(trained, 2))(
+    it.each(sampledCases(trained, 3))(
       "%s: the loss and its gradients",
       async (name) => {
         const isSingle = backend === "cpu" && large.has(name);

@@ -42,7 +42,7 @@ const documents: readonly (readonly string[])[] = [
   ["fit", "--iterations", "20", "--workers", "1"],
 ];
 
-describe.each(sampledCases(degenerateSample(), 2))("a step of which the trace is: $name", ({ name, trace }) => {
+describe.each(sampledCases(degenerateSample(), 3))("a step of which the trace is: $name", ({ name, trace }) => {
   const path = join(folder, `${name.replaceAll(/\W+/g, "-")}.remat.jsonl`);
   beforeAll(() => writeFileSync(path, Buffer.concat([...writeTrace(trace)])));
 

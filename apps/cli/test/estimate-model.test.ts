@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { sampledCases } from "@remat/testkit";
 import "@tensorflow/tfjs-backend-cpu";
 import * as tf from "@tensorflow/tfjs-core";
 import { afterAll, describe, expect, it } from "vitest";
@@ -42,7 +43,7 @@ describe("remat estimate MODEL", () => {
     expect(stdout).toContain("Fitted trade-off");
   });
 
-  it.each(["mobilenet_v1", "mobilenet_v2", "efficientnet_b0", "resnet50"])(
+  it.each(sampledCases(["mobilenet_v1", "mobilenet_v2", "efficientnet_b0", "resnet50"], 2))(
     "gives %s a hierarchy, in which parts take what the whole takes",
     async (name) => {
       const { modules, forwardMs, backwardMs } = await estimateJson(

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { dailyRuns } from "@remat/testkit";
 import fc from "fast-check";
 import { afterAll, expect, it } from "vitest";
 import { remat } from "./run.js";
@@ -114,7 +115,7 @@ it("rows hold, of random networks, what memory and plan say of the same step, to
         expect(way === "stock" ? stock : verdict.earlyReleasePeakBytes).toBe(peakBytes);
       }
     }),
-    { numRuns: 6 },
+    { numRuns: dailyRuns(6) },
   );
   expect([...compared.keys()].sort()).toEqual(["early-release", "recompute", "stock", "update-in-backward"]);
 });

@@ -22,7 +22,7 @@ afterAll(() => {
 describe("a step over a link", () => {
   it("is planned with what it offloads, said in numbers that the plan has, and run so to the byte and to the bit", async () => {
     const asked = [model, "--size", "tiny", "--backend", "wasm", "--optimizer", "none", "--budget", "30%"];
-    const effort = ["--iterations", "3000", "--format", "json", "-o", planPath];
+    const effort = ["--iterations", "1000", "--format", "json", "-o", planPath];
     const planned = await remat("plan", ...asked, "--link", "12TB/s", ...effort);
     expect({ code: planned.code, stderr: planned.stderr }).toEqual({ code: 0, stderr: "" });
     const { offloaded, origin, peakBytes } = JSON.parse(planned.stdout);

@@ -46,11 +46,11 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("report and terminal show of a model what remat plan plans", () => {
   it("if the peak is that of tfjs's own gradients", async () => {
-    const { meta, trace } = await reportOf(model, ...step, "--iterations", "200");
+    const { meta, trace } = await reportOf(model, ...step, "--iterations", "50");
     // A report must not reveal folders of this machine.
     expect(JSON.stringify(meta)).not.toContain(folder);
     const stock = await json("memory", model, ...step);
-    const planned = await json("plan", model, ...step, "--iterations", "200", "--pareto", "4");
+    const planned = await json("plan", model, ...step, "--iterations", "50", "--pareto", "4");
     expect(heldPeak(trace).peakBytes).toBe(stock.peakBytes);
     expect(trace.ops.count).toBe(planned.opCount);
     const [{ allowedOverhead, peakBytes }] = meta.plans!.recommended;
@@ -67,12 +67,12 @@ describe("report and terminal show of a model what remat plan plans", () => {
   });
 
   it("else the user's own step, and says so", async () => {
-    const { meta, trace, planned: run } = await reportOf(uNet, ...step, "--size", "tiny", "--iterations", "200");
+    const { meta, trace, planned: run } = await reportOf(uNet, ...step, "--size", "tiny", "--iterations", "50");
     const stock = await json("memory", uNet, ...step, "--size", "tiny");
     expect(heldPeak(trace).peakBytes).toBe(stock.peakBytes);
     expect(trace.header.fasterGradients).toBeUndefined();
     expect(trace.header.notes?.at(-1)).toMatch(/^shown with tfjs's own gradients\. .* the peak is [\d.]+ MiB/);
-    const planned = await json("plan", uNet, ...step, "--size", "tiny", "--iterations", "200", "--pareto", "4");
+    const planned = await json("plan", uNet, ...step, "--size", "tiny", "--iterations", "50", "--pareto", "4");
     expect(meta.plans!.recommended[0].peakBytes).toBe(planned.recommended.noCost.peakBytes);
     expect(meta.plans!.recordedPeakBytes).toBe(stock.peakBytes);
     // Plans are drawn by ops that match.
@@ -83,7 +83,7 @@ describe("report and terminal show of a model what remat plan plans", () => {
   it("with a plan over that step, whose peak is compared with the one that every command reports", async () => {
     const of = [...step, "--size", "tiny"];
     const path = join(folder, "plan.json");
-    const planned = await json("plan", uNet, ...of, "--max-overhead", "5%", "--iterations", "200", "-o", path);
+    const planned = await json("plan", uNet, ...of, "--max-overhead", "5%", "--iterations", "50", "-o", path);
     const { peakBytes } = await json("memory", uNet, ...of);
     const {
       meta,

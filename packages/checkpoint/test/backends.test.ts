@@ -1,7 +1,7 @@
 import { type BackendName, selectBackend } from "@remat/dispatch-hook/backends/node";
 import { planCheckpointing } from "@remat/planner";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
-import { nativeApp } from "@remat/testkit";
+import { dailyRuns, nativeApp } from "@remat/testkit";
 import { type Plan, readPlan, writePlan } from "@remat/trace";
 import { traceFakeStep } from "@remat/tracer";
 import fc from "fast-check";
@@ -41,7 +41,7 @@ describe.each(backends)("on %s", (backend) => {
           stop();
         }
       }),
-      { numRuns: 30 },
+      { numRuns: dailyRuns(30) },
     );
   });
 

@@ -2,7 +2,7 @@ import { type BackendName, selectBackend } from "@remat/dispatch-hook/backends/n
 import { planCheckpointing, simulateSchedule, workingSet } from "@remat/planner";
 import { planningGraphOfTrace } from "@remat/planner/graph";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
-import { nativeApp } from "@remat/testkit";
+import { dailyRuns, nativeApp } from "@remat/testkit";
 import { checkedShare } from "@remat/testkit/checked-share";
 import { offloads, type Plan, readPlan, type Trace, writePlan } from "@remat/trace";
 import { traceFakeStep } from "@remat/tracer";
@@ -74,7 +74,7 @@ describe.each(backends)("on %s", (backend) => {
         expect(reloadedBytes).toBeGreaterThanOrEqual(offloadedBytes);
         if (offloadedBytes > 0) moved++;
       }),
-      { numRuns: 20 },
+      { numRuns: dailyRuns(20) },
     );
     expect(moved).toBeGreaterThan(5);
   });

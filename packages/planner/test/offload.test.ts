@@ -1,3 +1,4 @@
+import { dailyRuns } from "@remat/testkit";
 import { checkedShare } from "@remat/testkit/checked-share";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -75,7 +76,7 @@ test("memory and cost stay those of the sequence, whatever is offloaded, moved a
         if (!isFree) expect([...first]).toEqual(plainOf(graph));
       }
     }),
-    { numRuns: 150 },
+    { numRuns: dailyRuns(150) },
   );
 });
 

@@ -1,3 +1,4 @@
+import { dailyRuns } from "@remat/testkit";
 import { checkedShare } from "@remat/testkit/checked-share";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
@@ -152,7 +153,7 @@ describe.each([
         if (given(cheapest)) expect(found.cost).toBe(cheapest);
         else expect(found.peakBytes).toBeGreaterThan(budgetBytes);
       }),
-      { numRuns: 250, examples: [missedByAnnealing[order]] },
+      { numRuns: dailyRuns(250), examples: [missedByAnnealing[order]] },
     );
   });
 });

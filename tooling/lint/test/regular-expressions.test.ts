@@ -151,11 +151,16 @@ describe("every regular expression", () => {
     expect(slow).toEqual([]);
   });
 
-  it.each(["(a+)+$", "\\s+$", "a.*b.*c$", "([\\d.]+ (?:bytes|[KMGTPE]iB)) total", "Allocator \\(.*\\) ran", "x*x*x*y"])(
-    "that is slow is noticed: /%s/",
-    (source) => {
-      const attacks = [...attacksOn({ where: "", source, flags: "" }, length)];
-      expect(attacks.every((attack) => isInTime({ where: "", source, flags: "" }, attack, 1))).toBe(false);
-    },
-  );
+  const slow = [
+    "(a+)+$",
+    "\\s+$",
+    "a.*b.*c$",
+    "([\\d.]+ (?:bytes|[KMGTPE]iB)) total",
+    "Allocator \\(.*\\) ran",
+    "x*x*x*y",
+  ];
+  it.each(sampledCases(slow, 2))("that is slow is noticed: /%s/", (source) => {
+    const attacks = [...attacksOn({ where: "", source, flags: "" }, length)];
+    expect(attacks.every((attack) => isInTime({ where: "", source, flags: "" }, attack, 1))).toBe(false);
+  });
 });

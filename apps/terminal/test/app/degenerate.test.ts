@@ -15,7 +15,7 @@ const press = (key: string): Deed => ({ kind: "key", key });
 
 // Seed -43403862 of the properties in `reduce.test.ts` found the first of these: Enter in the Held view, with two storages of 0 bytes and no module.
 describe("a step with nothing in it", () => {
-  it.each(sampledCases(degenerateSample(), 2, 1))("answers every key in every view: $name", ({ trace }) => {
+  it.each(sampledCases(degenerateSample(), 3, 1))("answers every key in every view: $name", ({ trace }) => {
     const start = shownState(views, trace, size);
     for (const [index, view] of views.entries()) {
       const keys = [...view.keys, ...globalKeys(views)].flatMap((binding) => binding.keys);

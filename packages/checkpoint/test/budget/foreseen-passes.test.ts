@@ -1,4 +1,5 @@
 import { type DispatchMode, openDispatchMode, withDispatchMode } from "@remat/dispatch-hook";
+import { dailyRuns } from "@remat/testkit";
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
 import { afterEach, beforeAll, expect, test } from "vitest";
@@ -175,7 +176,7 @@ test("the predicted peak of unobserved passes equals the metered one, even if th
         watched.map(({ peak, live }) => ({ peak, live })),
       );
     }),
-    { numRuns: 12 },
+    { numRuns: dailyRuns(12) },
   );
 });
 

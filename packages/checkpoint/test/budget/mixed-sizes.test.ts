@@ -1,3 +1,4 @@
+import { dailyRuns } from "@remat/testkit";
 import { checkedShare } from "@remat/testkit/checked-share";
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
@@ -68,6 +69,6 @@ test("steps of any sizes, in any order, hold at most a budget in bytes, and at m
       given(after.length === steps.length);
       for (const [held, most] of after) expect(held).toBeLessThanOrEqual(most);
     }),
-    { numRuns: 60 },
+    { numRuns: dailyRuns(60) },
   );
 });

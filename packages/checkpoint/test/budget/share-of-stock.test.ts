@@ -1,3 +1,4 @@
+import { dailyRuns } from "@remat/testkit";
 import { checkedShare } from "@remat/testkit/checked-share";
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
@@ -278,7 +279,7 @@ test.each(["100%", "75%"])("%s holds no more than early release, which is enough
       if (given(early.peakBytes <= (execution?.budgetBytes ?? 0)))
         expect(peakBytes).toBeLessThanOrEqual(early.peakBytes);
     }),
-    { numRuns: 12 },
+    { numRuns: dailyRuns(12) },
   );
 });
 
@@ -316,7 +317,7 @@ test("steps of any sizes in any order train as in stock, or are refused", async 
       expect(seen.stockPeakBytes as number).toBeLessThanOrEqual(again.peakBytes);
     }),
     {
-      numRuns: 12,
+      numRuns: dailyRuns(12),
       // FAST_CHECK_SEED=110897: only the first step is large, before the data that the update leaves behind is there.
       examples: [[[{ rows: 14, depth: 1 }, ...times(2, { rows: 1, depth: 1 })], 0.6]],
     },

@@ -1,4 +1,5 @@
 import { openDispatchMode } from "@remat/dispatch-hook";
+import { dailyRuns } from "@remat/testkit";
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -44,7 +45,7 @@ test("whatever is evicted whenever, any program gives what it gives in stock, to
       const isChosen = () => all || choices.next().value === true;
       expect(runProgram(program, (step) => evicting(step, new EvictingPolicy(isChosen)))).toEqual(runProgram(program));
     }),
-    { numRuns: 60 },
+    { numRuns: dailyRuns(60) },
   );
 });
 

@@ -1,4 +1,5 @@
 import { type OpDone, withDispatchMode } from "@remat/dispatch-hook";
+import { dailyRuns } from "@remat/testkit";
 import { checkedShare } from "@remat/testkit/checked-share";
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
@@ -245,6 +246,6 @@ test("any program, at any budget that works, has stock's values, gradients, weig
       }
       if (given(refusal === undefined)) expect(found).toEqual(expected);
     }),
-    { numRuns: 150 },
+    { numRuns: dailyRuns(150) },
   );
 });

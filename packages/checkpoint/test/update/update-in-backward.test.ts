@@ -1,7 +1,7 @@
 import { registeredVariables, withDispatchMode } from "@remat/dispatch-hook";
 import { selectBackend } from "@remat/dispatch-hook/backends/node";
 import { heldPeak } from "@remat/memory";
-import { nativeApp } from "@remat/testkit";
+import { dailyRuns, nativeApp } from "@remat/testkit";
 import { traceStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
@@ -34,7 +34,7 @@ function equalsStock(): void {
       const stock = runProgram(program, make);
       expect(inBackward(() => runProgram(program, make)).result).toEqual(stock);
     }),
-    { numRuns: 150 },
+    { numRuns: dailyRuns(150) },
   );
   expect(hasWarned(warning)).toBe(false);
 }

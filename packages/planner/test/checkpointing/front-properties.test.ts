@@ -1,3 +1,4 @@
+import { dailyRuns } from "@remat/testkit";
 import { readPlan, writePlan } from "@remat/trace";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -44,7 +45,7 @@ test("fronts of any trace have no peak above its budget or below the working set
       expect(point === undefined).toBe(infeasible !== undefined);
       if (infeasible) expect(infeasible.smallestFoundBytes).toBe(front.at(-1)!.peakBytes);
     }),
-    { numRuns: 150 },
+    { numRuns: dailyRuns(150) },
   );
 });
 

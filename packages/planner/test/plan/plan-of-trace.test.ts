@@ -1,5 +1,6 @@
 import { heldPeak } from "@remat/memory";
 import { holdPlan } from "@remat/memory/sequence";
+import { dailyRuns } from "@remat/testkit";
 import { findPlanMismatch, readPlan, writePlan } from "@remat/trace";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -39,7 +40,7 @@ test("a plan, read from its file, can be followed, and holds as much as it predi
         if (plan.steps.some(({ isRecomputed }) => isRecomputed)) recomputing++;
       },
     ),
-    { numRuns: 300 },
+    { numRuns: dailyRuns(300) },
   );
   expect(recomputing).toBeGreaterThan(20);
 });

@@ -1,3 +1,4 @@
+import { dailyRuns } from "@remat/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { PlanningGraph } from "../../src/graph/planning-graph.js";
@@ -54,7 +55,7 @@ test("memory, cost and overflow stay those of the sequence, whatever is moved an
         if (!isFree) expect([...new Set(schedule.sequence())]).toEqual(plain(graph));
       }
     }),
-    { numRuns: 300 },
+    { numRuns: dailyRuns(300) },
   );
 });
 
