@@ -177,7 +177,7 @@ const parts = [
     },
     {
       name: "fuzz",
-      command: ["pnpm", "fuzz", "--minutes", "1", "--seed", String(seedOfSources(cwd))],
+      command: ["pnpm", "fuzz", "--minutes", "0.5", "--seed", String(seedOfSources(cwd))],
       env: () => nativeApp("tfjs-node-gpu"),
       timeoutMs: 1_500_000,
       count: okLines,
