@@ -1,8 +1,9 @@
+import { unicodeText } from "@remat/testkit/unicode-text";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { initialState, type PageState, readHash, Store, writeHash } from "../page/state.js";
 
-const text = fc.string({ unit: "binary" });
+const text = unicodeText();
 const state: fc.Arbitrary<PageState> = fc.record({
   module: text,
   op: fc.integer({ min: -1 }),

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { unicodeText } from "../../../tooling/testkit/src/unicode-text.js";
 import {
   Category,
   FsdpHook,
@@ -36,7 +37,7 @@ export const nameArbitrary: fc.Arbitrary<string> = fc.oneof(
     "]",
     "[",
   ),
-  fc.string({ unit: "binary", maxLength: 8 }),
+  unicodeText(8),
 );
 
 /**

@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { unicodeText } from "./unicode-text.js";
 
 /** Pieces of text with a special meaning in a language that remat writes. */
 export const hostilePieces: readonly string[] = [
@@ -105,7 +106,7 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
       maxLength: 8,
     })
     .map((pieces) => pieces.join("")),
-  fc.string({ unit: "binary", maxLength: 20 }),
+  unicodeText(20),
   fc.string({ unit: "grapheme", maxLength: 20 }),
   // Includes lone surrogates.
   fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 8 }).map((units) => String.fromCharCode(...units)),

@@ -1,3 +1,4 @@
+import { unicodeText } from "@remat/testkit/unicode-text";
 import fc from "fast-check";
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
@@ -8,11 +9,7 @@ import { showControls } from "../../src/text/show-controls.js";
 import { createTheme } from "../../src/text/theme.js";
 import { evilNames } from "../traces.js";
 
-const anything = fc.oneof(
-  fc.string({ unit: "binary" }),
-  fc.string({ unit: "grapheme" }),
-  fc.constantFrom(...evilNames),
-);
+const anything = fc.oneof(unicodeText(), fc.string({ unit: "grapheme" }), fc.constantFrom(...evilNames));
 
 describe("text from a trace", () => {
   it("has its control characters written out", () => {
