@@ -252,12 +252,21 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   }
 
   private runWithin(call: GradientsCall, next: RunGradients): GradientsResult {
+    let hasFailed = true;
+    // An error that was caught and thrown again would be reported with this line instead of its own.
     try {
-      return this.keepWithin(call, next);
-    } catch (error) {
-      this.overrun.passChecked();
-      throw this.overrun.isOn ? this.overrun.errorSoFar() : error;
+      const result = this.keepWithin(call, next);
+      hasFailed = false;
+      return result;
+    } finally {
+      if (hasFailed) this.checkFailedPass();
     }
+  }
+
+  /** Throws a budget error in place of the error of a pass that has also exceeded the budget. */
+  private checkFailedPass(): void {
+    this.overrun.passChecked();
+    if (this.overrun.isOn) throw this.overrun.errorSoFar();
   }
 
   /** Rejects a pass that has exceeded the budget. If an update follows, that is first predicted. */
