@@ -6,7 +6,7 @@ import { predictReleasedPeak } from "@remat/checkpoint/predict";
 import { heldPeak } from "@remat/memory";
 import { formatBytes, summarizeSac } from "@remat/reporting";
 import { SACEstimator } from "@remat/sac-core/estimator";
-import { dailyRuns, sampledCases } from "@remat/testkit";
+import { atNight, dailyRuns, sampledCases } from "@remat/testkit";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readOptions } from "../src/command.js";
@@ -117,13 +117,10 @@ describe("one training step", () => {
     expect([only(bytes).length, only(ops).length, steps]).toEqual([1, 1, 1]);
   });
 
-  it.each(sampledCases(["mobilenet_v1", "resnet50"], 2))(
-    "of %s has the same peak to the byte everywhere",
-    async (name) => {
-      const { bytes } = await peaksSaid(example(`keras/${name}.model.json`), { batch: "8" });
-      expect(only(bytes)).toHaveLength(1);
-    },
-  );
+  it.each(atNight ? ["resnet50"] : [])("of %s has the same peak to the byte everywhere", async (name) => {
+    const { bytes } = await peaksSaid(example(`keras/${name}.model.json`), { batch: "8" });
+    expect(only(bytes)).toHaveLength(1);
+  });
 
   const measured: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
     [example("shared-layers/model.js"), { size: "tiny", optimizer: "adam", unit: "512" }],
