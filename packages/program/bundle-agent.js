@@ -83,16 +83,45 @@ async function packagesIn(file, options) {
   const specifiers = [...readFileSync(path(file), "utf8").matchAll(/^import .* from "(.+)";$/gm)].map(
     ([, name]) => name,
   );
-  const entries = specifiers.map(async (specifier) => {
-    const contents = `export * from ${JSON.stringify(specifier)};`;
-    const stdin = { contents, resolveDir: path(".") };
-    const built = await build({ ...options, stdin, format: "esm", metafile: true, write: false });
-    const [{ exports }] = Object.values(built.metafile.outputs);
-    const { version, peerDependencies = {} } = manifestOf(Object.keys(built.metafile.inputs), specifier);
-    return [specifier, { version, exports, peers: Object.keys(peerDependencies) }];
+  // One build that splits off what entry points share reads and parses each source once.
+  const { metafile } = await build({
+    ...options,
+    entryPoints: specifiers.map((specifier, i) => ({ in: specifier, out: String(i) })),
+    outdir: path("."),
+    format: "esm",
+    splitting: true,
+    metafile: true,
+    write: false,
+    plugins: [namedEntries],
   });
-  return Object.fromEntries(await Promise.all(entries));
+  const inputs = Object.keys(metafile.inputs);
+  const exportsOf = new Map(Object.values(metafile.outputs).map(({ entryPoint, exports }) => [entryPoint, exports]));
+  return Object.fromEntries(
+    specifiers.map((specifier) => {
+      const { version, peerDependencies = {} } = manifestOf(inputs, specifier);
+      const exports = exportsOf.get(`${namedEntries.name}:${specifier}`) ?? [];
+      return [specifier, { version, exports, peers: Object.keys(peerDependencies) }];
+    }),
+  );
 }
+
+/**
+ * Resolves entry points from this package. esbuild resolves them from the working directory.
+ *
+ * @type {import("esbuild").Plugin}
+ */
+const namedEntries = {
+  name: "named-entry",
+  setup(bundling) {
+    bundling.onResolve({ filter: /./ }, ({ kind, path: specifier }) =>
+      kind === "entry-point" ? { path: specifier, namespace: namedEntries.name } : undefined,
+    );
+    bundling.onLoad({ filter: /./, namespace: namedEntries.name }, ({ path: specifier }) => ({
+      contents: `export * from ${JSON.stringify(specifier)};`,
+      resolveDir: path("."),
+    }));
+  },
+};
 
 /**
  * @param {readonly string[]} inputs
