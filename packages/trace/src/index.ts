@@ -34,6 +34,7 @@ export {
   type TensorIndex,
 } from "./index-types.js";
 export { isTrace } from "./is-trace.js";
+export { itemAt } from "./item-at.js";
 export { type FailureCause, type MemoryFailure } from "./memory-failure.js";
 export type { MemorySnapshot } from "./memory-snapshot.js";
 export { nearestNames } from "./nearest-names.js";
