@@ -81,7 +81,7 @@ export async function bundleAgent(folder, conditions = []) {
  */
 async function packagesIn(file, options) {
   const specifiers = [...readFileSync(path(file), "utf8").matchAll(/^import .* from "(.+)";$/gm)].map(
-    ([, name]) => name,
+    ([, name = ""]) => name,
   );
   // One build that splits off what entry points share reads and parses each source once.
   const { metafile } = await build({
@@ -159,9 +159,11 @@ function fromPurePackages(packages) {
         path: file,
         external: true,
       }));
-      bundling.onLoad({ filter: /./, namespace: "pure-packages" }, ({ path: specifier }) => ({
-        contents: `export const { ${packages[specifier].exports.join(", ")} } = require("./pure-packages.cjs").purePackages[${JSON.stringify(specifier)}];`,
-      }));
+      bundling.onLoad({ filter: /./, namespace: "pure-packages" }, ({ path: specifier }) => {
+        const { exports = [] } = packages[specifier] ?? {};
+        const place = `require("./pure-packages.cjs").purePackages[${JSON.stringify(specifier)}]`;
+        return { contents: `export const { ${exports.join(", ")} } = ${place};` };
+      });
     },
   };
 }

@@ -1,7 +1,7 @@
 import { extrapolateRuns } from "@remat/memory/extrapolation";
 import { extrapolateCosts } from "@remat/runtime-estimator";
 import { torchOptimizerNames, withOptimizer } from "@remat/sharding";
-import { Category, RematError, RuntimeSource, type Trace } from "@remat/trace";
+import { Category, itemAt, RematError, RuntimeSource, type Trace } from "@remat/trace";
 import type { StepsToFit } from "./steps-to-fit.js";
 
 /** A run and its name. */
@@ -21,7 +21,7 @@ export interface RecordedRun {
  * stepsOfRuns([{ name: "run-b8", trace: a }, { name: "run-b16", trace: b }]).stepAt(64, undefined);
  */
 export function stepsOfRuns(runs: readonly RecordedRun[], sizes?: readonly number[]): StepsToFit {
-  const [{ name: file, trace: first }] = runs;
+  const { name: file, trace: first } = itemAt(runs, 0);
   const name = first.header.model ?? file;
   const { framework } = first.header;
   const optimizers = framework === "pytorch" ? torchOptimizerNames() : [];
@@ -57,7 +57,7 @@ export function stepsOfRuns(runs: readonly RecordedRun[], sizes?: readonly numbe
       "FIT_BATCH",
       `${runs.map((run) => run.name).join(", ")}: they differ in dimension ${varying.side ?? "?"} of their inputs, not in the batch, which is the first. Record the step at two batches; for other sizes use remat extrapolate.`,
     );
-  const sized = runs.map(({ trace }, i) => ({ size: varying.sizes[i], trace }));
+  const sized = runs.map(({ trace }, i) => ({ size: itemAt(varying.sizes, i), trace }));
   return {
     name,
     framework,
@@ -90,7 +90,7 @@ export function batchOfRun(trace: Trace): number | undefined {
   };
   return (
     firstSide((storage) => category[storage] === Category.input) ??
-    firstSide((storage) => !ofModel.has(category[storage]))
+    firstSide((storage) => !ofModel.has(itemAt(category, storage)))
   );
 }
 

@@ -1,3 +1,4 @@
+import { itemAt } from "@remat/trace";
 import type { FitAnswer, FitConfiguration, FitObjective, FitRow, FitUnit, NotFitting } from "./fit-unit.js";
 
 /** A row compared with the others. */
@@ -51,7 +52,7 @@ export function summarizeFit(
   answers: readonly (FitAnswer | undefined)[],
   { model, prices = {} }: SummarizeFitOptions,
 ): FitSummary {
-  const [{ objective, keepsMeasured = false }] = units;
+  const { objective, keepsMeasured = false } = itemAt(units, 0);
   const timesAre = keepsMeasured ? "measured" : "estimated";
   const found = units.flatMap((_, i) => {
     const answer = answers[i];
@@ -99,19 +100,18 @@ function withCosts(row: FitRow, prices: Readonly<Record<string, number>>): Coste
   };
 }
 
-/** The quantities to minimize. */
-const aims: readonly ((row: CostedRow) => number)[] = [
-  ({ peakBytes }) => peakBytes,
-  ({ samplesPerSecond }) => -(samplesPerSecond ?? 0),
-  ({ costPerMillion }) => costPerMillion ?? 0,
-];
+/** A quantity to minimize. */
+type Aim = (row: CostedRow) => number;
+const memory: Aim = ({ peakBytes }) => peakBytes;
+const time: Aim = ({ samplesPerSecond }) => -(samplesPerSecond ?? 0);
+const cost: Aim = ({ costPerMillion }) => costPerMillion ?? 0;
+const aims: readonly Aim[] = [memory, time, cost];
 
 function isBetter(a: CostedRow, b: CostedRow): boolean {
   return aims.every((aim) => aim(a) <= aim(b)) && aims.some((aim) => aim(a) < aim(b));
 }
 
 function compare(a: CostedRow, b: CostedRow, objective: FitObjective): number {
-  const [memory, time, cost] = aims;
   const order = {
     throughput: [time, untimedBatchAim, memory],
     cost: [costAim, time, memory],

@@ -55,9 +55,13 @@ export class BackwardCalls {
   }
 
   leaveTo(depth: number): void {
-    while (this.entered.length > depth) {
-      const call = this.entered[this.entered.length - 1];
-      const gradients = call.inputs.map(({ id }) => call.gradients.get(id)).filter((dx) => dx !== undefined);
+    for (
+      let call = this.entered.at(-1);
+      call !== undefined && this.entered.length > depth;
+      call = this.entered.at(-1)
+    ) {
+      const { gradients: known } = call;
+      const gradients = call.inputs.map(({ id }) => known.get(id)).filter((dx) => dx !== undefined);
       this.listener.exit(call, gradients);
       this.entered.pop();
     }

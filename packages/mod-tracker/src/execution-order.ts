@@ -16,16 +16,17 @@ export function executionOrder(container: Container, inlined: InlinedParts = new
   const calls: GraphCall[] = [];
   const visited = new Set<string>(container.inputs.map(({ name }) => name));
   for (const output of container.outputs) {
-    const stack: { tensor: GraphTensor; next: number }[] = [];
+    const stack: { readonly tensor: GraphTensor; readonly left: GraphTensor[] }[] = [];
     const visit = (tensor: GraphTensor) => {
       if (visited.has(tensor.name)) return;
       visited.add(tensor.name);
-      stack.push({ tensor, next: inlined.has(tensor) ? -1 : tensor.inputs.length - 1 });
+      stack.push({ tensor, left: inlined.has(tensor) ? [] : [...tensor.inputs] });
     };
     visit(output);
     for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
-      if (top.next >= 0) {
-        visit(top.tensor.inputs[top.next--]);
+      const input = top.left.pop();
+      if (input !== undefined) {
+        visit(input);
         continue;
       }
       stack.pop();

@@ -105,7 +105,7 @@ export class ForwardCalls {
   moveTo(wanted: readonly ModuleEntry[]): void {
     const open = chainOf(this.current).filter(({ depth }) => depth > (this.running?.depth ?? 0));
     let common = 0;
-    while (common < open.length && open[common].entry === wanted[common]) common++;
+    while (common < open.length && open[common]?.entry === wanted[common]) common++;
     this.leaveTo(common === 0 ? this.running : open[common - 1]);
     for (const entry of wanted.slice(common)) this.enter(entry, []);
   }
@@ -139,8 +139,8 @@ export class ForwardCalls {
   }
 
   private leaveGroups({ groups }: ContainerRun, wanted: readonly ModuleEntry[]): void {
-    const ended = groups.findIndex((group, i) => group.entry !== wanted[i]);
-    if (ended >= 0) this.leaveTo(groups[ended].parent);
+    const ended = groups.find((group, i) => group.entry !== wanted[i]);
+    if (ended !== undefined) this.leaveTo(ended.parent);
   }
 
   /**

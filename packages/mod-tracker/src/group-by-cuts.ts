@@ -23,11 +23,11 @@ export function groupByCuts(container: Container, calls: readonly GraphCall[]): 
   for (const end of cutsIn(container, calls)) {
     const layers = calls.slice(from, end + 1).map(({ layer }) => layer);
     from = end + 1;
-    if (layers.length > 1) {
+    const [layer] = layers;
+    if (layer === undefined || layers.length > 1) {
       endChain();
       segments.push(layers);
     } else {
-      const [layer] = layers;
       const alone = isBlock(layer);
       if (alone || hasKernel(layer)) endChain();
       chain.push(layer);
@@ -42,7 +42,7 @@ export function groupByCuts(container: Container, calls: readonly GraphCall[]): 
   for (const [layer, segment] of segmentOf) {
     // A layer that is called from several segments belongs to none of them.
     if (segment === undefined || new Set(segment).size < 2 || segment.length === calls.length) continue;
-    paths.set(layer, [`${segment[0].name}-${segment[segment.length - 1].name}`]);
+    paths.set(layer, [`${segment[0]?.name}-${segment.at(-1)?.name}`]);
   }
   return paths;
 }

@@ -23,7 +23,7 @@ export function groupByPrefix(calls: readonly GraphCall[]): GroupPaths {
   for (const [prefix, at] of positions) {
     const run = mainRun(at);
     if (run === undefined || run.length > mostOf * calls.length) continue;
-    const layers = new Set(at.map((i) => calls[i].layer));
+    const layers = new Set(at.flatMap((i) => calls[i]?.layer ?? []));
     // `block` around `block_1`, `block_2`, … is a list, not a module.
     const isList = [...layers].every(({ name }) => /^[_/-]+\d+(?![^_/-])/.test(name.slice(prefix.length)));
     if (layers.size > 1 && !isList) groups.set(prefix, run);
@@ -33,7 +33,9 @@ export function groupByPrefix(calls: readonly GraphCall[]): GroupPaths {
     if (!hasGivenName(layer) || paths.has(layer)) return;
     const around = prefixesOf(layer.name).filter((prefix) => contains(groups.get(prefix), at));
     // Among prefixes around the same layers the longest is the most specific.
-    const telling = around.filter((prefix, i) => groups.get(prefix)?.length !== groups.get(around[i + 1])?.length);
+    const telling = around.filter(
+      (prefix, i) => groups.get(prefix)?.length !== groups.get(around[i + 1] ?? "")?.length,
+    );
     if (telling.length > 0) paths.set(layer, telling);
   });
   return paths;
@@ -60,8 +62,8 @@ function mainRun(positions: readonly number[]): Run | undefined {
       runs[runs.length - 1] = { ...last, length: last.length + 1 };
     else runs.push({ start: at, length: 1 });
   }
-  const long = runs.filter(({ length }) => length > 1);
-  return long.length === 1 && long[0].length * 2 > positions.length ? long[0] : undefined;
+  const [long, ...others] = runs.filter(({ length }) => length > 1);
+  return long !== undefined && others.length === 0 && long.length * 2 > positions.length ? long : undefined;
 }
 
 /** Returns `a`, `a_b`, `a_b_c` for `a_b_c`. A name is a prefix of itself, so that `conv1` is next to `conv1_bn`. */

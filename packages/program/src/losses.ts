@@ -61,7 +61,7 @@ export class Losses {
     const marks = new RegExp(`^\\d+-\\d+-${lossMarkName}-(write|read|load)-(\\w+)$`);
     for (const name of names) {
       const [, doing, code] = marks.exec(name) ?? [];
-      if (doing !== undefined)
+      if (doing !== undefined && code !== undefined)
         return { doing: doing as OperationKind, path: join(this.folder, "report"), code, message: code };
     }
     return undefined;

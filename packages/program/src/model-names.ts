@@ -1,4 +1,4 @@
-import { Phase, row, type Trace } from "@remat/trace";
+import { itemAt, Phase, row, type Trace } from "@remat/trace";
 
 /**
  * Returns the name for a trace: the modules that do not run inside another. If only some of them are updated, these
@@ -13,13 +13,13 @@ export function modelNames(
   const { calls, modules } = trace;
   const outermost = new Set<number>();
   calls.parent.forEach((parent, call) => {
-    if (parent < 0) outermost.add(calls.module[call]);
+    if (parent < 0) outermost.add(itemAt(calls.module, call));
   });
   if (outermost.size === 0) return undefined;
   const read = readByUpdate(trace);
   const updated = [...outermost].filter((module) => ownsAny(trace, module, read));
   const others = [...outermost].filter((module) => !updated.includes(module));
-  const list = (some: readonly number[]) => [...new Set(some.map((module) => modules[module].fqn))].join(", ");
+  const list = (some: readonly number[]) => [...new Set(some.map((module) => itemAt(modules, module).fqn))].join(", ");
   return updated.length === 0 || others.length === 0 ? list([...outermost]) : `${list(updated)} with ${list(others)}`;
 }
 
@@ -28,7 +28,7 @@ function readByUpdate({ ops, tensors }: Pick<Trace, "ops" | "tensors">): Readonl
   const read = new Set<number>();
   ops.phase.forEach((phase, op) => {
     if (phase !== Phase.optimizer) return;
-    for (const tensor of row(ops.inputs, op)) read.add(tensors.storage[tensor]);
+    for (const tensor of row(ops.inputs, op)) read.add(itemAt(tensors.storage, tensor));
   });
   return read;
 }
@@ -40,6 +40,7 @@ function ownsAny(
 ): boolean {
   return weights.module.some(
     (owner, index) =>
-      owner === module && row(weights.parameters, index).some((tensor) => storages.has(tensors.storage[tensor])),
+      owner === module &&
+      row(weights.parameters, index).some((tensor) => storages.has(itemAt(tensors.storage, tensor))),
   );
 }

@@ -71,6 +71,9 @@ export async function runProgram<T>(start: ProgramStart, onEnd: (end: ProgramEnd
   const { command, order, env = {}, cwd = process.cwd(), stdio = "inherit" } = start;
   const { agentFolder = fileURLToPath(new URL(".", import.meta.url)) } = start;
   const { countKills = countOomKills } = start;
+  const [file, ...args] = command;
+  if (file === undefined)
+    throw new RematError("PROGRAM_START", "the command is empty. Name a program to run, such as node train.js.");
   const made = tryMakeFolder();
   const folder = typeof made === "string" ? made : undefined;
   const losses = folder === undefined ? undefined : new Losses(folder);
@@ -83,7 +86,6 @@ export async function runProgram<T>(start: ProgramStart, onEnd: (end: ProgramEnd
   const given = isAlone ? around : programEnvironment(around, preload, { ...order, folder, runner: process.pid });
   try {
     const killedBefore = countKills();
-    const [file, ...args] = command;
     const child = startProgram(file, args, { cwd, env: given, stdio });
     const output = (stream: "stdout" | "stderr") => (text: string) =>
       unlessItFails(() => start.onOutput?.(text, stream));

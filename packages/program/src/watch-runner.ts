@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 
 /**
  * Starts another process that ends the program `pid` and everything that it has started, and removes `folder`, if this
@@ -9,11 +9,7 @@ import { dirname, join } from "node:path";
  * @internal
  */
 export function watchRunner(pid: number, folder: string | undefined, agentFolder: string): () => void {
-  const watcher = startWatcher([
-    join(agentFolder, "watcher.cjs"),
-    String(pid),
-    ...(folder === undefined ? [] : [folder]),
-  ]);
+  const watcher = startWatcher(agentFolder, [String(pid), ...(folder === undefined ? [] : [folder])]);
   if (watcher === undefined) return () => {};
   watcher.on("error", () => {});
   // Missing if the system has no descriptor left for it.
@@ -28,13 +24,13 @@ export function watchRunner(pid: number, folder: string | undefined, agentFolder
 }
 
 /** A program also runs without the watcher. */
-function startWatcher(args: readonly string[]) {
+function startWatcher(agentFolder: string, args: readonly string[]) {
   try {
-    return spawn(process.execPath, args, {
+    return spawn(process.execPath, [join(agentFolder, "watcher.cjs"), ...args], {
       stdio: ["pipe", "ignore", "ignore"],
       // The program's environment is not passed on, so that nothing that it loads runs here.
       env: {},
-      cwd: dirname(args[0]),
+      cwd: agentFolder,
     });
   } catch {
     return undefined;

@@ -25,6 +25,13 @@ describe("running a program", () => {
     });
   });
 
+  it("refuses an empty command", async () => {
+    await expect(runUnder(order, [])).rejects.toMatchObject({
+      code: "PROGRAM_START",
+      message: expect.stringMatching(/^the command is empty\. .*node train\.js/),
+    });
+  });
+
   it("names the budget that would do where one does not, and fails as the program does", async () => {
     const { exitCode, reports } = await runUnder({ kind: "exec", budget: "100B" }, ["node", "loop.cjs"]);
     expect(exitCode).toBe(1);

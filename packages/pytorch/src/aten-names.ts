@@ -46,7 +46,7 @@ const effectfulNamespaces: ReadonlySet<string> = new Set(["c10d", "_c10d_functio
  * @internal
  */
 export function flagsByName(name: string, kwargs: Readonly<Record<string, unknown>>): number {
-  const [namespace, packet] = name.split(".");
+  const [namespace = "", packet = ""] = name.split(".");
   let flags = 0;
   if (viewPackets.has(packet)) flags |= OpFlag.view;
   if (isInPlace(packet)) flags |= OpFlag.inPlace;

@@ -2,6 +2,7 @@ import {
   type CallIndex,
   EventKind,
   forwardOpsByCall,
+  itemAt,
   type ModuleIndex,
   type OpIndex,
   Phase,
@@ -81,6 +82,7 @@ export function toCheckpointPolicyFile(
   for (const { fqn, ops } of policy) if (ops !== undefined) parts.set(fqn, [...(parts.get(fqn) ?? []), ops]);
   const entries = policy.map(({ fqn, saved }): [string, CheckpointedModule] => {
     const module = modules.findIndex((one) => one.fqn === fqn);
+    const partsOfModule = parts.get(fqn);
     const ofModule = [...opsOf.keys()].filter((one) => calls.module[one] === module);
     // A call without gradients dispatches other ops. In inference mode, dropout is one op.
     const call = ofModule.find((one) => saving.has(one)) ?? ofModule[0];
@@ -88,15 +90,15 @@ export function toCheckpointPolicyFile(
     return [
       dot < 0 ? "" : fqn.slice(dot + 1),
       {
-        type: modules[module].kind,
+        type: itemAt(modules, module).kind,
         parameters: weightShapes(trace, module),
-        save: opsAt(trace, opsOf[call] ?? [], saved),
-        ...(parts.has(fqn) && {
-          parts: parts.get(fqn)!.toSorted((a, b) => a[0] - b[0]),
+        save: opsAt(trace, (call === undefined ? undefined : opsOf[call]) ?? [], saved),
+        ...(partsOfModule !== undefined && {
+          parts: partsOfModule.toSorted((a, b) => a[0] - b[0]),
           ...opsOfEachCall(
             trace,
-            ofModule.map((one) => opsOf[one]),
-            Math.max(...parts.get(fqn)!.map(([, end]) => end)),
+            ofModule.map((one) => itemAt(opsOf, one)),
+            Math.max(...partsOfModule.map(([, end]) => end)),
           ),
         }),
       },
@@ -133,11 +135,12 @@ function savingCalls({ events, moduleEvents }: Trace): ReadonlySet<CallIndex> {
   const saving = new Set<CallIndex>();
   const active: CallIndex[] = [];
   for (let event = 0; event < events.count; event++) {
-    const [kind, item] = [events.kind[event], events.subject[event]];
+    const kind = itemAt(events.kind, event);
+    const item = itemAt(events.subject, event);
     if (kind === EventKind.save) for (const call of active) saving.add(call);
     if (kind !== EventKind.enterModule && kind !== EventKind.exitModule) continue;
     if (moduleEvents.phase[item] !== Phase.forward) continue;
-    const call = moduleEvents.call[item];
+    const call = itemAt(moduleEvents.call, item);
     if (kind === EventKind.enterModule) active.push(call);
     else active.splice(active.lastIndexOf(call), 1);
   }

@@ -35,20 +35,25 @@ export class FsdpHooks {
 
   hook(event: OracleEvent, at: number): void {
     const kind = String(event.k);
-    if (beginOf[kind] === undefined) throw new Error(`unknown hook ${JSON.stringify(kind)}`);
+    const begin = beginOf[kind];
+    const end = endOf[kind];
+    if (begin === undefined || end === undefined) throw new Error(`unknown hook ${JSON.stringify(kind)}`);
     if (event.ph === "end") {
-      if (!this.told.has(at)) this.tell(event, endOf[kind]);
-    } else if (event.ph === (kind === "post_bw" ? "orig" : "begin")) this.tell(event, beginOf[kind]);
+      if (!this.told.has(at)) this.tell(event, end);
+    } else if (event.ph === (kind === "post_bw" ? "orig" : "begin")) this.tell(event, begin);
   }
 
   /** Handles a snapshot of memory. If the next hook event is the end of a hook, it is written here. */
   snapshot(at: number): void {
     const { events } = this.file;
     let next = at + 1;
-    while (next < events.length && events[next].e !== "hook" && events[next].e !== "snapshot") next++;
-    if (events[next]?.e !== "hook" || events[next].ph !== "end") return;
+    while (next < events.length && events[next]?.e !== "hook" && events[next]?.e !== "snapshot") next++;
+    const event = events[next];
+    if (event?.e !== "hook" || event.ph !== "end") return;
+    const end = endOf[String(event.k)];
+    if (end === undefined) return;
     this.told.add(next);
-    this.tell(events[next], endOf[String(events[next].k)]);
+    this.tell(event, end);
   }
 
   private tell(event: OracleEvent, hook: number): void {

@@ -1,4 +1,4 @@
-import { type CallIndex, Category, Phase, type TraceBuilder } from "@remat/trace";
+import { type CallIndex, Category, itemAt, Phase, type TraceBuilder } from "@remat/trace";
 import { fqnAt, type OracleFile, type OracleModule } from "./oracle-file.js";
 import type { TensorTable } from "./tensor-table.js";
 
@@ -70,7 +70,9 @@ export class ModuleActivity {
       const calls = new Set<number>();
       for (const list of this.active.values())
         for (const { call, phase } of list) if (!this.isLeftOver(call, phase)) calls.add(call);
-      this.stackId = this.builder.stack([...calls].sort((a, b) => this.depth[a] - this.depth[b] || a - b));
+      this.stackId = this.builder.stack(
+        [...calls].sort((a, b) => itemAt(this.depth, a) - itemAt(this.depth, b) || a - b),
+      );
     }
     return this.stackId;
   }
@@ -84,7 +86,7 @@ export class ModuleActivity {
     const weights = { parameters: new Set<number>(), buffers: new Set<number>() };
     const add = (tensors: readonly (readonly [string, unknown, ...unknown[]])[] | undefined, to: Set<number>): void => {
       for (const [, tensor] of tensors ?? [])
-        if (typeof tensor === "number" && [this.file.tensors[tensor].s].flat().some((s) => storages.has(s)))
+        if (typeof tensor === "number" && [itemAt(this.file.tensors, tensor).s].flat().some((s) => storages.has(s)))
           to.add(tensor);
     };
     for (const module of this.file.module_tree) {
@@ -149,7 +151,8 @@ export class ModuleActivity {
       this.end(call);
       return call;
     }
-    const [{ call }] = list.splice(at, 1);
+    const { call } = itemAt(list, at);
+    list.splice(at, 1);
     if (list.length === 0) this.active.delete(fqn);
     if (phase === Phase.forward) this.forwardStack.splice(this.forwardStack.lastIndexOf(call), 1);
     if (phase === Phase.backward) this.end(call);
@@ -171,7 +174,8 @@ export class ModuleActivity {
     // FSDP reports the end of a unit's backward pass together with that of its group.
     if (phase !== Phase.backward || this.file.schema === "fsdp-oracle/1") return false;
     if (this.over.has(call)) return true;
-    for (let outer = this.parent[call]; outer >= 0; outer = this.parent[outer]) if (this.ended.has(outer)) return true;
+    for (let outer = itemAt(this.parent, call); outer >= 0; outer = itemAt(this.parent, outer))
+      if (this.ended.has(outer)) return true;
     return false;
   }
 
@@ -213,7 +217,7 @@ export class ModuleActivity {
     const call = this.builder.call(this.module(fqn, leaf), parent, tensorInput);
     this.parent[call] = parent;
     this.kindOfCall[call] = this.kinds.get(fqn)?.kind ?? "Module";
-    this.depth[call] = parent < 0 ? 0 : this.depth[parent] + 1;
+    this.depth[call] = parent < 0 ? 0 : itemAt(this.depth, parent) + 1;
     const pending = this.pending.get(fqn);
     if (pending === undefined) this.pending.set(fqn, [call]);
     else pending.push(call);

@@ -130,10 +130,11 @@ class SnapshotReader {
   private opOf(stack: number, storage: StorageIndex, bytes: number) {
     const frames = framesOfStack(this.snapshot, stack);
     const own = frames.filter(([file]) => isOfProgram(file));
+    const [innermost] = own;
     const named = (own.length > 0 ? own : frames).slice(0, namedFrames);
     return {
       name: named.map(([file, line, name]) => `${file.split("/").at(-1)}:${line} ${name}`).join(" < ") || "no stack",
-      ...(own.length > 0 && { line: `${lineOfFrame(own[0])}:1` }),
+      ...(innermost !== undefined && { line: `${lineOfFrame(innermost)}:1` }),
       ...(frames.length > 0 && {
         attributes: { stack: frames.map(([file, line, name]) => `${file}:${line} ${name}`) },
       }),

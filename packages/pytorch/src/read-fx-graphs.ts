@@ -1,4 +1,4 @@
-import { RematError } from "@remat/trace";
+import { itemAt, RematError } from "@remat/trace";
 
 /** A node of a compiled graph, as in torch.fx. */
 export interface FxNode {
@@ -88,7 +88,7 @@ export function readFxGraphs(value: unknown): FxGraphs {
     storages,
     results: readPlaces(file["results"], "results", storages.length),
     added: readPlaces(file["added"], "added", storages.length),
-    graphs: partitions[0].graphs,
+    graphs: itemAt(partitions, 0).graphs,
     partitions,
   };
 }
@@ -111,13 +111,12 @@ function readPartitions(value: unknown): FxPartition[] {
       throw damaged(`partition ${i}: expected a 'budget' from 0 to 1, found ${JSON.stringify(budget) ?? "none"}`);
     return { budget, graphs: readPairs(graphs, `graphs of partition ${i}`) };
   });
-  if (partitions.length === 0) throw damaged("it has no partition");
-  const [{ graphs }, ...others] = partitions;
-  const short = others.findIndex((other) => other.graphs.length !== graphs.length);
-  if (short >= 0)
-    throw damaged(
-      `partition ${short + 1}: expected ${graphs.length} graphs like the first, found ${others[short].graphs.length}`,
-    );
+  const [first] = partitions;
+  if (first === undefined) throw damaged("it has no partition");
+  const { length: count } = first.graphs;
+  for (const [i, { graphs }] of partitions.entries())
+    if (graphs.length !== count)
+      throw damaged(`partition ${i}: expected ${count} graphs like the first, found ${graphs.length}`);
   return partitions.sort((a, b) => b.budget - a.budget);
 }
 

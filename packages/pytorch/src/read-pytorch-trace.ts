@@ -51,13 +51,13 @@ import { TensorTable } from "./tensor-table.js";
 export function readPyTorchTrace(file: unknown): Trace {
   const oracle = asOracleFile(file);
   const reader = damagedUnless(oracle, () => new TraceReader(oracle));
-  for (let i = 0; i < oracle.events.length; i++) {
+  for (const [i, event] of oracle.events.entries()) {
     try {
-      reader.event(oracle.events[i], i);
+      reader.event(event, i);
     } catch (cause) {
       throw new RematError(
         "PYTORCH_FILE",
-        `event ${i} (${JSON.stringify(oracle.events[i]?.e)}) of ${oracle.case}: ${(cause as Error).message}. Export the run again.`,
+        `event ${i} (${JSON.stringify(event?.e)}) of ${oracle.case}: ${(cause as Error).message}. Export the run again.`,
         { cause },
       );
     }
@@ -185,7 +185,10 @@ class TraceReader {
       case "saved_only":
         return this.builder.savedOnly(this.tensors.storage(event.s as number, Category.other));
       case "pre_fw":
-        this.owned = { fqn: this.file.fqns[event.m ?? -1], storages: new Set() };
+        this.owned =
+          event.m === null || event.m === undefined
+            ? undefined
+            : { fqn: fqnAt(this.file, event.m), storages: new Set() };
         this.openHooks.push(() => this.enter(event, event.bw ? Phase.recompute : Phase.forward, event.x, undefined));
         return;
       case "post_fw":

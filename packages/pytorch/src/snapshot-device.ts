@@ -1,3 +1,4 @@
+import { itemAt } from "@remat/trace";
 import type { CudaSnapshotFile, SnapshotOfDevice } from "./cuda-snapshot-file.js";
 
 /** A frame of a stack in a snapshot. */
@@ -13,7 +14,7 @@ export function deviceOfSnapshot({ devices }: CudaSnapshotFile): SnapshotOfDevic
 
 /** Returns the frames of a stack, innermost first. Empty for -1. @internal */
 export function framesOfStack({ stacks, frames }: CudaSnapshotFile, stack: number): readonly SnapshotFrame[] {
-  return stack < 0 ? [] : stacks[stack].map((frame) => frames[frame]);
+  return stack < 0 ? [] : itemAt(stacks, stack).map((frame) => itemAt(frames, frame));
 }
 
 /** Returns the place of a frame as `file:line`. @internal */

@@ -2,6 +2,7 @@ import {
   describePlanMismatch,
   findPlanMismatch,
   forwardOpsByCall,
+  itemAt,
   type OpIndex,
   Phase,
   type Plan,
@@ -91,7 +92,7 @@ export function toPyTorchPolicy(plan: Plan, trace: Trace, options: PyTorchPolicy
  * children of the model. Names are those of the trace.
  */
 export function checkpointableModules(trace: Trace): string[] {
-  const called = [...new Set(Array.from(trace.calls.module, (module) => trace.modules[module].fqn))];
+  const called = [...new Set(Array.from(trace.calls.module, (module) => itemAt(trace.modules, module).fqn))];
   const outermost = (fqns: readonly string[]) =>
     fqns.filter((fqn) => !fqns.some((other) => fqn.startsWith(`${other}.`)));
   const inLists = outermost(called.filter((fqn) => /\.\d+$/.test(fqn)));
@@ -106,7 +107,7 @@ function isLeaf(trace: Trace, fqn: string): boolean {
 
 function unitsOf(trace: Trace, names: readonly string[] | undefined): readonly string[] {
   if (names === undefined) return checkpointableModules(trace);
-  const known = new Set(Array.from(trace.calls.module, (module) => trace.modules[module].fqn));
+  const known = new Set(Array.from(trace.calls.module, (module) => itemAt(trace.modules, module).fqn));
   const units = names.map((name) => {
     const fqn = known.has(name) ? name : [...known].find((one) => nameInModel(one) === name);
     if (fqn === undefined)
@@ -133,7 +134,7 @@ function recomputedModules(plan: Plan, trace: Trace): Set<string> {
   const { calls, modules } = trace;
   const again = new Set<string>();
   for (const { op, isRecomputed } of plan.steps)
-    if (isRecomputed) for (const call of trace.opCalls(op)) again.add(modules[calls.module[call]].fqn);
+    if (isRecomputed) for (const call of trace.opCalls(op)) again.add(itemAt(modules, itemAt(calls.module, call)).fqn);
   return again;
 }
 
@@ -161,7 +162,7 @@ function holdsOps(plan: Plan, trace: Trace): (op: OpIndex, beforeOp: number) => 
       // If outputs share a storage, the plan names the first.
       const bytes = trace
         .tensorStorages(tensor)
-        .reduce((sum, storage) => (ownStorages.delete(storage) ? sum + trace.storages.bytes[storage] : sum), 0);
+        .reduce((sum, storage) => (ownStorages.delete(storage) ? sum + itemAt(trace.storages.bytes, storage) : sum), 0);
       made += bytes;
       if ((goneBefore.get(op * maxOutputs + output) ?? Number.POSITIVE_INFINITY) > beforeOp) held += bytes;
     });
@@ -198,7 +199,7 @@ function policiesOf(
   const saved = new Map<string, boolean>();
   let longest: readonly (readonly [key: string, op: string, ordinal: number])[] = [];
   for (const [call, all] of opsOf.entries()) {
-    if (modules[calls.module[call]].fqn !== fqn) continue;
+    if (itemAt(modules, itemAt(calls.module, call)).fqn !== fqn) continue;
     const list = all.filter((op) => !unasked.has(trace.opName(op)));
     const written = new Set(
       list.flatMap((op) => Array.from(trace.opWrites(op)).flatMap((tensor) => trace.tensorStorages(tensor))),

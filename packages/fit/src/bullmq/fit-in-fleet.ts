@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { RematError } from "@remat/trace";
+import { itemAt, RematError } from "@remat/trace";
 import type { Job, Queue } from "bullmq";
 import type { FitAnswer, FitUnit } from "../fit-unit.js";
 import { answersIn, type FitProgress } from "../node/fit-in-workers.js";
@@ -56,19 +56,21 @@ export async function fitInFleet(
   { url, files, contentKey, cache, signal, onProgress, onRejected, onAnswer }: FitInFleetOptions,
 ): Promise<readonly (FitAnswer | undefined)[]> {
   const answers = answersIn(cache, units, onAnswer);
-  /** For each open unit by name, its positions. The same unit may occur twice. */
-  const open = new Map<string, number[]>();
+  /** The open units by name, each with its positions. The same unit may occur twice. */
+  const open = new Map<string, { readonly unit: FitUnit; readonly at: number[] }>();
   for (const [i, unit] of units.entries()) {
     if (answers[i] !== undefined) continue;
     const id = fleetId({ contentKey, unit });
-    open.set(id, [...(open.get(id) ?? []), i]);
+    const known = open.get(id);
+    if (known === undefined) open.set(id, { unit, at: [i] });
+    else known.at.push(i);
   }
   if (open.size === 0) return answers;
   const { bullmq, client } = await connectFleet(url);
   const queue: Queue<FleetUnit, unknown> = new bullmq.Queue(queueName, { connection: client });
   // Without a listener, an error of the connection would end the process, but a lost server may come back.
   queue.on("error", () => undefined);
-  const unitOf = (id: string): FitUnit => units[open.get(id)![0]];
+  const unitOf = (id: string): FitUnit => open.get(id)!.unit;
   const put = (ids: readonly string[]): Promise<unknown> =>
     queue.addBulk(
       ids.map((jobId) => ({
@@ -78,9 +80,10 @@ export async function fitInFleet(
       })),
     );
   const settle = (id: string, answer: FitAnswer): void => {
-    for (const i of open.get(id)!) {
+    const { unit, at } = open.get(id)!;
+    for (const i of at) {
       answers[i] = answer;
-      cache?.put(units[i], answer);
+      cache?.put(unit, answer);
       onAnswer?.(answer, i);
     }
     open.delete(id);
@@ -108,7 +111,8 @@ export async function fitInFleet(
   const look = async (): Promise<void> => {
     const asked = [...open.keys()].slice(0, polledUnits);
     const states = await Promise.all(asked.map((id) => queue.getJobState(id)));
-    const idsOf = (...wanted: readonly string[]): string[] => asked.filter((_, i) => wanted.includes(states[i]));
+    const idsOf = (...wanted: readonly string[]): string[] =>
+      asked.filter((_, i) => wanted.includes(itemAt(states, i)));
     const lost = idsOf("unknown");
     if (lost.length > 0) await put(lost);
     for (const id of idsOf("completed", "failed")) {
@@ -130,7 +134,7 @@ export async function fitInFleet(
   };
   let workers = 0;
   const count = (): Pick<FleetProgress, "done" | "units" | "workers"> => {
-    const left = [...open.values()].reduce((sum, places) => sum + places.length, 0);
+    const left = [...open.values()].reduce((sum, { at }) => sum + at.length, 0);
     return { done: units.length - left, units: units.length, workers };
   };
   const work = async (): Promise<void> => {

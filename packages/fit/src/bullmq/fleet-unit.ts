@@ -68,7 +68,7 @@ export function writeFailure(error: unknown): string {
  */
 export function readFailure(text: string): RematError {
   const [, code, message] = /^([A-Z][A-Z_]+): ([^]*)$/.exec(text) ?? [];
-  return code === undefined
+  return code === undefined || message === undefined
     ? new RematError("FIT_FLEET", `a worker failed at a task of the search: ${text}. Check the workers' output.`)
     : new RematError(code as ErrorCode, message);
 }

@@ -153,8 +153,11 @@ class AnswererPool {
    * loads them then.
    */
   private async take({ files, contentKey }: FleetUnit, keyOf: (files: unknown) => string): Promise<Kept> {
-    const at = this.free.findIndex((each) => each.contentKey === contentKey);
-    if (at >= 0) return this.free.splice(at, 1)[0];
+    const idle = this.free.find((each) => each.contentKey === contentKey);
+    if (idle !== undefined) {
+      this.free.splice(this.free.indexOf(idle), 1);
+      return idle;
+    }
     if (keyOf(files) !== contentKey)
       throw new RematError(
         "FIT_FLEET",

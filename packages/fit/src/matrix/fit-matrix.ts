@@ -1,3 +1,4 @@
+import { itemAt } from "@remat/trace";
 import { type FitConfiguration, fitWayNames, type NotFitting } from "../fit-unit.js";
 import { type FitSummary, type RankedRow, rankRows } from "../summarize-fit.js";
 
@@ -123,5 +124,5 @@ function inOrder(dimension: FitDimension, values: readonly string[]): readonly s
 
 function compareAll(a: readonly number[], b: readonly number[]): number {
   const at = a.findIndex((value, i) => value !== b[i]);
-  return at < 0 ? 0 : a[at] - b[at];
+  return at < 0 ? 0 : itemAt(a, at) - itemAt(b, at);
 }

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { itemAt } from "@remat/trace";
 import type { FitAnswer, FitUnit } from "../fit-unit.js";
 import type { UnitCache } from "./unit-cache.js";
 import { UnitThread } from "./unit-thread.js";
@@ -65,15 +66,16 @@ export async function fitInWorkers(
   const settle = (i: number, answer: FitAnswer): void => {
     answers[i] = answer;
     done++;
-    cache?.put(units[i], answer);
+    cache?.put(itemAt(units, i), answer);
     onAnswer?.(answer, i);
   };
-  const tell = (i: number, batch?: number): void => onProgress?.({ done, units: units.length, unit: units[i], batch });
+  const tell = (i: number, batch?: number): void =>
+    onProgress?.({ done, units: units.length, unit: itemAt(units, i), batch });
   const isOver = (): boolean => signal?.aborted === true;
   if (!existsSync(file)) {
     for (let i = open.take(undefined); i !== undefined && !isOver(); i = open.take(i)) {
       tell(i);
-      settle(i, await options.fitHere(units[i], (batch) => tell(i, batch)));
+      settle(i, await options.fitHere(itemAt(units, i), (batch) => tell(i, batch)));
     }
     return answers;
   }
@@ -85,7 +87,7 @@ export async function fitInWorkers(
     for (let i = open.take(undefined); i !== undefined && !isOver(); i = open.take(i)) {
       const at = i;
       tell(at);
-      const answer = await thread.answer(units[at], (batch) => tell(at, batch));
+      const answer = await thread.answer(itemAt(units, at), (batch) => tell(at, batch));
       if (answer === undefined) return;
       settle(at, answer);
     }
@@ -146,7 +148,8 @@ class OpenUnits {
   }
 
   private likeness(a: number, b: number): number {
-    const [one, other] = [this.units[a].configuration, this.units[b].configuration];
+    const { configuration: one } = itemAt(this.units, a);
+    const { configuration: other } = itemAt(this.units, b);
     return (one.optimizer === other.optimizer ? 2 : 0) + (one.way === other.way ? 1 : 0);
   }
 }

@@ -1,3 +1,4 @@
+import { itemAt } from "@remat/trace";
 import * as v from "valibot";
 import type { FitConfiguration } from "../fit-unit.js";
 import type { FitSummary } from "../summarize-fit.js";
@@ -46,7 +47,7 @@ export const storedColumns = [
  *
  * @internal
  */
-export const columnNames: readonly string[] = storedColumns.map((column) => column.split(" ", 1)[0]);
+export const columnNames: readonly string[] = storedColumns.map((column) => itemAt(column.split(" ", 1), 0));
 
 /** One row of a store, by column names: one configuration of one search. */
 export type StoredRow = Readonly<Record<string, string | number | null | undefined>>;

@@ -1,5 +1,5 @@
 import { largestFittingBatch } from "@remat/reporting/ways-to-fit";
-import { type CategoryName, RematError } from "@remat/trace";
+import { type CategoryName, itemAt, RematError } from "@remat/trace";
 import type { BatchRange, FitAnswer, FitRow, FitStep, FitUnit, NotFitting } from "../fit-unit.js";
 import type { StepsToFit } from "../steps-to-fit.js";
 import { fitWay } from "../ways/fit-ways.js";
@@ -99,7 +99,7 @@ async function bestAmong(unit: FitUnit, tried: TriedSteps): Promise<FitStep | un
   const { batches, memoryBytes, objective, configuration } = unit;
   const isPlanned = fitWay(configuration.way).isPlanned(unit);
   if (isPlanned && objective !== "memory") return searchPlanned(unit, tried);
-  const smallest = await tried.at(batches[0]);
+  const smallest = await tried.at(itemAt(batches, 0));
   if (objective === "memory") {
     if (fits(smallest, unit) || !isPlanned) return fits(smallest, unit) ? smallest : undefined;
     await firstImpossible(unit, tried);
@@ -139,9 +139,8 @@ function notFitting(step: FitStep, unit: FitUnit, tried: TriedSteps): NotFitting
   const proof = { isProven, ...(unproven !== undefined && { unproven }) };
   const found = { batch, peakBytes, ...(libraryBytes !== undefined && { libraryBytes }), ...proof };
   if (neededBytes(step) <= unit.memoryBytes) return { ...found, binds: "time", bindsBytes: 0 };
-  const [[binds, bindsBytes]] = (Object.entries(bytesByCategory) as [CategoryName, number][]).sort(
-    (a, b) => b[1] - a[1],
-  );
+  const categories = (Object.entries(bytesByCategory) as [CategoryName, number][]).sort((a, b) => b[1] - a[1]);
+  const [binds, bindsBytes] = itemAt(categories, 0);
   return { ...found, binds, bindsBytes };
 }
 
@@ -151,10 +150,10 @@ function notFitting(step: FitStep, unit: FitUnit, tried: TriedSteps): NotFitting
  */
 function unprovenOf(unit: FitUnit, { largestFitting, impossibleFrom }: TriedSteps): BatchRange | undefined {
   if (!fitWay(unit.configuration.way).isPlanned(unit)) return undefined;
-  const open = unit.batches.filter(
+  const [from, ...more] = unit.batches.filter(
     (batch) => batch > (largestFitting?.batch ?? 0) && batch < (impossibleFrom ?? Number.POSITIVE_INFINITY),
   );
-  return open.length === 0 ? undefined : { from: open[0], to: open.at(-1)! };
+  return from === undefined ? undefined : { from, to: more.at(-1) ?? from };
 }
 
 function describeBatches(batches: readonly number[]): string {

@@ -1,4 +1,5 @@
 import { largestFittingBatch } from "@remat/reporting/ways-to-fit";
+import { itemAt } from "@remat/trace";
 import type { FitStep, FitUnit } from "../fit-unit.js";
 import { fits, samplesPerSecondOf, type TriedSteps } from "./tried-steps.js";
 
@@ -23,12 +24,13 @@ const mostMisses = 3;
  */
 export async function searchPlanned(unit: FitUnit, tried: TriedSteps): Promise<FitStep | undefined> {
   const { batches, objective, efforts } = unit;
+  const batchAt = (index: number): number => itemAt(batches, index);
   const tolerance = objective === "batch" ? 0 : usualTolerance;
   const fitting = new Map<number, FitStep>();
   /** Indices of batches for which no plan was found so far. */
   const missed = new Set<number>();
   const tryAt = async (index: number, effort = 1): Promise<boolean> => {
-    const step = await tried.at(batches[index], effort);
+    const step = await tried.at(batchAt(index), effort);
     const isFitting = fits(step, unit);
     if (isFitting) {
       fitting.set(index, step);
@@ -44,13 +46,13 @@ export async function searchPlanned(unit: FitUnit, tried: TriedSteps): Promise<F
   let overAt = impossibleAt;
   const isWide = (): boolean =>
     overAt - fitsAt > 1 &&
-    batches[Math.min(overAt, batches.length - 1)] - batches[fitsAt] > tolerance * batches[fitsAt];
+    batchAt(Math.min(overAt, batches.length - 1)) - batchAt(fitsAt) > tolerance * batchAt(fitsAt);
   // The batch is doubled until it is too large, so that no far too large batch is planned.
   for (let at = 1; overAt === impossibleAt && fitsAt < overAt - 1; ) {
     at = Math.min(at, overAt - 1);
     if (await tryAt(at)) fitsAt = at;
     else overAt = at;
-    at = nextIndex(batches, 2 * batches[fitsAt], fitsAt);
+    at = nextIndex(batches, 2 * batchAt(fitsAt), fitsAt);
   }
   while (isWide()) {
     const middle = (fitsAt + overAt) >> 1;
@@ -80,7 +82,7 @@ export async function searchPlanned(unit: FitUnit, tried: TriedSteps): Promise<F
   }
   const next = Math.min(fitsAt + 1, impossibleAt);
   // The answer reports the next larger batch, so it must be tried.
-  if (next < batches.length && !tried.has(batches[next])) await tryAt(next);
+  if (next < batches.length && !tried.has(batchAt(next))) await tryAt(next);
   overAt = Math.min(impossibleAt, ...[...missed].filter((index) => index > fitsAt));
   for (let more = 0; objective !== "batch" && more < unit.morePlans; more++) {
     const between = largestAtNoCost(fitting, overAt) ?? mostPromising(unit, fitting, tried);
@@ -92,7 +94,7 @@ export async function searchPlanned(unit: FitUnit, tried: TriedSteps): Promise<F
 
 /** Tries the smallest batch with more and more effort. Returns undefined if that batch does not fit. */
 export async function trySmallest(unit: FitUnit, tried: TriedSteps): Promise<FitStep | undefined> {
-  const [batch] = unit.batches;
+  const batch = itemAt(unit.batches, 0);
   for (const effort of [1, ...unit.efforts]) {
     const step = await tried.at(batch, effort);
     if (fits(step, unit)) return step;
@@ -128,7 +130,7 @@ async function couldBeBetter(
   index: number,
 ): Promise<boolean> {
   if (unit.objective === "batch") return true;
-  const batch = unit.batches[index];
+  const batch = itemAt(unit.batches, index);
   const { leastMs } = await tried.boundOf(batch);
   return rateOf(unit, { batch, stepMs: leastMs }) > (1 + usualTolerance) * rateOf(unit, bestOf(unit, fitting)!);
 }
@@ -172,11 +174,13 @@ function mostPromising(unit: FitUnit, fitting: ReadonlyMap<number, FitStep>, tri
   let found: number | undefined;
   let most = best;
   for (let i = 1; i < indices.length; i++) {
-    const right = fitting.get(indices[i])!;
+    const left = itemAt(indices, i - 1);
+    const end = itemAt(indices, i);
+    const right = fitting.get(end)!;
     const bound = rateOf(unit, right) * (1 + right.overhead);
     if (bound <= most) continue;
     const open: number[] = [];
-    for (let at = indices[i - 1] + 1; at < indices[i]; at++) if (!tried.has(unit.batches[at])) open.push(at);
+    for (let at = left + 1; at < end; at++) if (!tried.has(itemAt(unit.batches, at))) open.push(at);
     if (open.length === 0) continue;
     most = bound;
     found = open[open.length >> 1];

@@ -1,6 +1,6 @@
 import { type ShardingPlan, torchOptimizerCode } from "@remat/sharding";
 import { compareShardings } from "@remat/sharding/compare";
-import type { Trace } from "@remat/trace";
+import { itemAt, type Trace } from "@remat/trace";
 import type { FitStep, FitUnit } from "../fit-unit.js";
 
 /**
@@ -61,7 +61,8 @@ export function shardedStep(unit: FitUnit, trace: Trace, batch: number, more: Pa
     [{ name: "rank", plan: sharding }, ...(checkpoint === undefined ? [] : [{ name: "plain", plan: plain }])],
     { device: spec, network },
   );
-  const [, { peakBytes, bytesByCategory, time }, without] = outcomes;
+  const { peakBytes, bytesByCategory, time } = itemAt(outcomes, 1);
+  const [, , without] = outcomes;
   return {
     batch,
     peakBytes,

@@ -11,7 +11,7 @@ import {
   torchOptimizerNames,
 } from "@remat/sharding";
 import { shardingOutcome } from "@remat/sharding/compare";
-import { type DeviceSpec, RematError, RuntimeSource, type Trace, truncationNote } from "@remat/trace";
+import { type DeviceSpec, itemAt, RematError, RuntimeSource, type Trace, truncationNote } from "@remat/trace";
 import { refusesPrecision, unitsOf } from "../fit-request.js";
 import type { FitRow } from "../fit-unit.js";
 import { batchOfRun } from "../recorded-steps.js";
@@ -179,7 +179,7 @@ async function largestBatch(present: PresentStep, asked: WhatIf): Promise<FitRow
     const { peakBytes } = await takeStep(present, { ...asked, batch: 1 });
     if (peakBytes > memoryBytes) throw notEven(1);
   }
-  const [unit] = unitsOf(
+  const units = unitsOf(
     {
       devices: [asked.device ?? present.pricedFor],
       memoryBytes,
@@ -190,7 +190,7 @@ async function largestBatch(present: PresentStep, asked: WhatIf): Promise<FitRow
     },
     steps,
   );
-  const found = await fitUnitBatch(unit, steps);
+  const found = await fitUnitBatch(itemAt(units, 0), steps);
   if (found.kind === "fits") return found.row;
   throw found.kind === "refused" ? new RematError("WHAT_IF", found.reason) : notEven(found.smallest.batch);
 }

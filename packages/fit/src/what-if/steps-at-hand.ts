@@ -1,5 +1,5 @@
 import { withOptimizer } from "@remat/sharding";
-import { RematError } from "@remat/trace";
+import { itemAt, RematError } from "@remat/trace";
 import { batchOfRun, type RecordedRun, stepsOfRuns } from "../recorded-steps.js";
 import type { StepsToFit } from "../steps-to-fit.js";
 
@@ -13,7 +13,7 @@ export function stepsAtHand(runs: readonly RecordedRun[]): StepsToFit {
     return stepsOfRuns(runs);
   } catch (error) {
     if (!(error instanceof RematError)) throw error;
-    const [{ name, trace }] = runs;
+    const { name, trace } = itemAt(runs, 0);
     const own = batchOfRun(trace);
     return {
       name: trace.header.model ?? name,

@@ -20,7 +20,9 @@ function find(pid: number): Found | undefined {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The part before it is a name, which can contain anything.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return fields[0] === "Z" ? undefined : { pid, parent: Number(fields[1]), startedAt: fields[19] };
+    const [state, parent] = fields;
+    const startedAt = fields[19];
+    return state === "Z" || startedAt === undefined ? undefined : { pid, parent: Number(parent), startedAt };
   } catch {
     return undefined;
   }

@@ -15,10 +15,9 @@ function element(name: string, attributes: Readonly<Record<string, string | numb
 /** Draws the last steps next to each other, as stacked bands of live memory. A line shows the budget. */
 export function drawSteps(steps: readonly StepView[], budgetBytes: number | undefined): SVGElement {
   const top = Math.max(1, budgetBytes ?? 0, ...steps.map(({ peakBytes }) => peakBytes));
-  const counts = steps.map(({ highestBytes }) => highestBytes.length);
   const total = Math.max(
     1,
-    counts.reduce((sum, count) => sum + count, 0),
+    steps.reduce((sum, { highestBytes }) => sum + highestBytes.length, 0),
   );
   const picture = element("svg", {
     viewBox: `0 0 ${width} ${height}`,
@@ -28,39 +27,39 @@ export function drawSteps(steps: readonly StepView[], budgetBytes: number | unde
   });
   const y = (bytes: number): number => height - (bytes / top) * (height - 4);
   let from = 0;
-  for (const [i, step] of steps.entries()) {
+  for (const step of steps) {
+    const columns = step.highestBytes.length;
     const x = (column: number): number => ((from + column) / total) * width;
-    const below = new Float64Array(counts[i]);
+    let below = new Float64Array(columns);
     for (const category of categoryStack) {
       const bytes = step.bands.get(category);
       if (bytes === undefined) continue;
-      picture.append(element("path", { class: category, d: bandPath(below, bytes, x, y) }));
-      bytes.forEach((held, column) => {
-        below[column] += held;
-      });
+      const above = bytes.map((held, column) => held + (below[column] ?? 0));
+      picture.append(element("path", { class: category, d: bandPath(below, above, x, y) }));
+      below = above;
     }
-    if (i > 0) picture.append(element("line", { class: "turn", x1: x(0), x2: x(0), y1: 0, y2: height }));
-    from += counts[i];
+    if (step !== steps[0]) picture.append(element("line", { class: "turn", x1: x(0), x2: x(0), y1: 0, y2: height }));
+    from += columns;
   }
   if (budgetBytes !== undefined)
     picture.append(element("line", { class: "budget", x1: 0, x2: width, y1: y(budgetBytes), y2: y(budgetBytes) }));
   return picture;
 }
 
-/** Returns the outline of a band in steps: forward along its upper edge and back along the band below. */
+/** Returns the outline of a band in steps: forward along its upper edge and back along its lower one. */
 function bandPath(
-  below: Float64Array,
-  bytes: Float64Array,
+  lowerEdge: Float64Array,
+  upperEdge: Float64Array,
   x: (column: number) => number,
   y: (bytes: number) => number,
 ): string {
   const at = (value: number): string => value.toFixed(1);
   let forth = "";
   let back = "";
-  for (let column = 0; column < bytes.length; column++) {
+  for (const [column, upperBytes] of upperEdge.entries()) {
     const [left, right] = [at(x(column)), at(x(column + 1))];
-    const upper = at(y(below[column] + bytes[column]));
-    const lower = at(y(below[column]));
+    const upper = at(y(upperBytes));
+    const lower = at(y(lowerEdge[column] ?? 0));
     forth += `${column === 0 ? "M" : "L"}${left} ${upper}L${right} ${upper}`;
     back = `L${right} ${lower}L${left} ${lower}${back}`;
   }

@@ -118,6 +118,6 @@ export class ExecutionWatcher implements DispatchInterceptor, AutogradObserver {
       return;
     }
     this.lastPlan = this.plans.indexOf(plan);
-    this.planPasses[this.lastPlan]++;
+    this.planPasses[this.lastPlan] = (this.planPasses[this.lastPlan] ?? 0) + 1;
   }
 }

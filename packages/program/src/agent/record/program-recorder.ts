@@ -134,7 +134,7 @@ export class ProgramRecorder implements DispatchObserver, DispatchInterceptor {
       return undefined;
     }
     if (this.step === undefined) this.stepStarting();
-    const weights = `${call.xs[0].id} ${call.xs.at(-1)?.id} ${call.xs.length}`;
+    const weights = `${call.xs[0]?.id} ${call.xs.at(-1)?.id} ${call.xs.length}`;
     this.lastWeights = weights;
     const isFirst = this.step === undefined;
     if (isFirst && !this.isWanted(weights)) return "unseen";

@@ -1,5 +1,5 @@
 import { heldPeak } from "@remat/memory";
-import { fingerprintOfOps, opOccurrences, type Trace } from "@remat/trace";
+import { fingerprintOfOps, itemAt, opOccurrences, type Trace } from "@remat/trace";
 import { withMeasuredTimes } from "@remat/tracer";
 
 /** One recorded step. */
@@ -60,7 +60,10 @@ export class StepGroup {
       alike: kind.opMs.length,
       peakBytes,
       mostBytes: Math.max(...all.map((each) => each.peakBytes)),
-      stepMs: kind.stepMs.toSorted((a, b) => a - b)[kind.stepMs.length >> 1],
+      stepMs: itemAt(
+        kind.stepMs.toSorted((a, b) => a - b),
+        kind.stepMs.length >> 1,
+      ),
     };
   }
 }

@@ -40,10 +40,11 @@ export function sharePackages(
   const loader = Module as unknown as Loader;
   const load = loader._load;
   loader._load = function (this: unknown, request, parent, isMain) {
-    if (typeof request !== "string" || !Object.hasOwn(packages, request) || isOurs(parent?.filename))
+    const shared = typeof request === "string" && Object.hasOwn(packages, request) ? packages[request] : undefined;
+    if (typeof request !== "string" || shared === undefined || isOurs(parent?.filename))
       return load.call(this, request, parent, isMain);
     const file = loader._resolveFilename(request, parent);
-    const { version, peers } = packages[request];
+    const { version, peers } = shared;
     if (ownVersion(file, packageOf(request), io) !== version) return load.call(this, request, parent, isMain);
     for (const peer of peers) createRequire(file)(peer);
     return ours(request) ?? load.call(this, request, parent, isMain);
