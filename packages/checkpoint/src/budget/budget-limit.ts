@@ -24,6 +24,22 @@ export class BudgetLimit {
     return Math.max(this.bytes, this.overrunBytes);
   }
 
+  /**
+   * Returns whether memory is available after all, because unmodified TensorFlow.js would use more than measured so far.
+   * The budget has then grown, or is lifted. Everything alive between passes would also be alive in unmodified
+   * TensorFlow.js.
+   *
+   * @param asked key of the gradients that the current pass computes, or undefined between passes
+   */
+  lift(neededBytes: number, asked: string | undefined): boolean {
+    const { share } = this;
+    if (share === undefined) return false;
+    const isRaised = asked === undefined && share.raise(neededBytes);
+    if (!isRaised && !share.lift(asked)) return false;
+    this.followShare();
+    return true;
+  }
+
   /** Updates the limit from the measurements of the share. */
   followShare(): void {
     if (this.share !== undefined) this.bytes = this.share.budgetBytes;
