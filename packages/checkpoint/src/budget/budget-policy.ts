@@ -7,7 +7,6 @@ import type { Ledger } from "../executor/ledger.js";
 import type { Recipe, StoredBuffer } from "../executor/stored-data.js";
 import type { OnlinePolicy } from "../online/online-policy.js";
 import type { OpSequence, RunOp } from "../plan/op-sequence.js";
-import { PlanFollower } from "../plan/plan-follower.js";
 import type { BudgetLimit } from "./budget-limit.js";
 import { type KnownPass, KnownPasses } from "./known-passes.js";
 import { PlannedKinds } from "./planned-kinds.js";
@@ -69,7 +68,7 @@ export class BudgetPolicy implements Policy {
 
   /** True after the first op of a pass that fits without evicting anything. */
   get watchesOnly(): boolean {
-    return !this.isFirstOp && this.pass?.follower instanceof ReleasedPass;
+    return !this.isFirstOp && this.pass?.follower.watchesOnly === true;
   }
 
   /** Follows an unwatched op in a pass that fits without evicting anything. */
@@ -116,12 +115,10 @@ export class BudgetPolicy implements Policy {
   /** Replaces a plan after its first use if early release alone is enough. */
   checkPlan(released: ReleasedMeter): void {
     const { pass } = this;
-    if (pass?.isNew !== true || hasLeft(pass)) return;
+    if (pass?.isNew !== true || pass.follower.hasLeft) return;
     pass.isNew = false;
-    const { follower, fingerprint } = pass;
-    if (!(follower instanceof PlanFollower)) return;
-    const roomy = released.roomyPass(follower.ops);
-    if (this.hasRoomFor(roomy)) this.passes.addRoomy(fingerprint, roomy);
+    const roomy = released.roomyPass(pass.follower.ops);
+    if (this.hasRoomFor(roomy)) this.passes.addRoomy(pass.fingerprint, roomy);
   }
 
   passStarting(ledger: Ledger): void {
@@ -159,8 +156,7 @@ export class BudgetPolicy implements Policy {
   }
 
   opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
-    if (this.pass === undefined) this.online.opComing(kernel, inputs, attributes);
-    else if (this.pass.follower instanceof PlanFollower) this.pass.follower.opComing();
+    this.current.opComing?.(kernel, inputs, attributes);
   }
 
   dataComing(bytes: number): void {
@@ -168,17 +164,16 @@ export class BudgetPolicy implements Policy {
   }
 
   dataMade(storage: Storage): void {
-    if (this.pass?.follower instanceof PlanFollower) this.pass.follower.dataMade(storage);
+    this.pass?.follower.dataMade?.(storage);
   }
 
   isNoted(op: OpDone): boolean {
     if (this.isFirstOp) return true;
-    if (this.pass === undefined) return this.online.isNoted(op);
-    return !(this.pass.follower instanceof PlanFollower) || this.pass.follower.isNoted();
+    return this.current.isNoted?.(op) !== false;
   }
 
   get passesNext(): boolean {
-    return !this.isFirstOp && this.pass?.follower instanceof PlanFollower && this.pass.follower.passesNext;
+    return !this.isFirstOp && this.pass?.follower.passesNext === true;
   }
 
   opPassed(op: OpDone): void {
@@ -187,7 +182,7 @@ export class BudgetPolicy implements Policy {
   }
 
   evicting(buffer: StoredBuffer): void {
-    if (this.pass?.follower instanceof PlanFollower) this.pass.follower.evicting(buffer);
+    this.pass?.follower.evicting?.(buffer);
   }
 
   opOver(op: OpDone, recipe: Recipe | undefined): void {
@@ -200,7 +195,7 @@ export class BudgetPolicy implements Policy {
     }
     this.goAlong(op);
     this.current.opOver(op, recipe);
-    if (this.pass === undefined || !hasLeft(this.pass)) return;
+    if (this.pass?.follower.hasLeft !== true) return;
 
     this.pass.leftFor?.add(this.asked);
     this.leave();
@@ -264,6 +259,3 @@ export class BudgetPolicy implements Policy {
     pass?.follower.passStarting(this.ledger);
   }
 }
-
-const hasLeft = ({ follower }: KnownPass): boolean =>
-  follower instanceof ReleasedPass ? follower.hasLeft : follower.left !== undefined;

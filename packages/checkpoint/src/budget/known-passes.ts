@@ -1,14 +1,28 @@
+import type { OpDone } from "@remat/dispatch-hook";
 import { isPlanNode, type Occurrence, type Plan } from "@remat/trace";
+import type { Policy } from "../executor/executor.js";
+import type { StoredBuffer } from "../executor/stored-data.js";
 import { fingerprintOfSequence, type OpSequence, sequenceOfOccurrences } from "../plan/op-sequence.js";
 import { PlanFollower } from "../plan/plan-follower.js";
 import { type PlanScript, scriptOfPlan } from "../plan/plan-script.js";
 import type { PlannedPass } from "../planning/plan-within.js";
 import { ReleasedPass, type RoomyPass } from "./released-pass.js";
 
+/** Follows the ops of a known pass, and does what the pass is known to need. @internal */
+export interface PassFollower extends Policy {
+  readonly ops: OpSequence;
+  /** True if the pass has run an op that the known pass does not. */
+  readonly hasLeft: boolean;
+  /** Returns whether a pass that begins with this op may be the known one. */
+  beginsWith(op: OpDone): boolean;
+  /** A buffer is about to be evicted. */
+  evicting?(buffer: StoredBuffer): void;
+}
+
 /** A known sequence of ops of a pass, with its peak memory. @internal */
 export interface KnownPass {
   readonly fingerprint: string;
-  readonly follower: PlanFollower | ReleasedPass;
+  readonly follower: PassFollower;
   /** Peak in bytes, given the bytes alive when the pass begins. */
   peakBytes(heldBytes: number): number;
   /** The plan, if it was given in the options. */

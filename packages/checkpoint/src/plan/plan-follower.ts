@@ -101,6 +101,10 @@ export class PlanFollower implements Policy {
     this.forget();
   }
 
+  get hasLeft(): boolean {
+    return this.left !== undefined;
+  }
+
   /** True if a pass of the plan begins with this op. */
   beginsWith(op: OpDone): boolean {
     return this.script.passes.some((start) => isOpAt(this.ops, start, op));
