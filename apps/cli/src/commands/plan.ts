@@ -20,7 +20,8 @@ import { planCompiled, refuseCompiledExecutor } from "../plan/plan-compiled.js";
 import { planForRanks, ranksAsked } from "../plan/plan-for-ranks.js";
 import { isForTorch, planForTorch } from "../plan/plan-for-torch.js";
 import { planGraph } from "../plan/plan-graph.js";
-import { type PlanOptions, planOptions, planOptionsOf } from "../plan/plan-options.js";
+import { type PlanOptions, planOptionsOf } from "../plan/plan-options.js";
+import { planSearchOptions } from "../plan/plan-search-options.js";
 import { nothingToRecompute, tooDear, tooMuch } from "../plan/refuse.js";
 import { type FoundPlan, type Shown, showPlan } from "../plan/show-plan.js";
 import { writePolicyFile } from "../plan/write-policy-file.js";
@@ -39,7 +40,7 @@ import { withVerdictFirst } from "../verdict/show-verdict.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
 const options = [
-  ...planOptions,
+  ...planSearchOptions,
   ...stepOptions,
   ...recordOptions,
   ...grouped("rare", [predictOption]),

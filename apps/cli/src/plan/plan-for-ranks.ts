@@ -14,7 +14,8 @@ import type { Pricing } from "../pricing-options.js";
 import type { Progress } from "../progress.js";
 import { networkOf, type TypedSharding } from "../sharding-option.js";
 import { UsageError } from "../usage-error.js";
-import type { PlanOptions, planOptions } from "./plan-options.js";
+import type { PlanOptions } from "./plan-options.js";
+import type { planSearchOptions } from "./plan-search-options.js";
 import type { Shown } from "./show-plan.js";
 
 /** The part of `remat plan`'s options that is about ranks. */
@@ -30,7 +31,7 @@ export interface RanksAsked {
  * @throws UsageError
  */
 export function ranksAsked(
-  options: OptionValues<typeof planOptions>,
+  options: OptionValues<typeof planSearchOptions>,
   asked: PlanOptions,
   pricing: Pricing,
 ): RanksAsked | undefined {
