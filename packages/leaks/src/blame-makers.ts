@@ -5,10 +5,10 @@ import {
   fewestLost,
   isUnexplained,
   possibleLines,
-  tellGroup,
+  reportGroup,
   withCount,
   withEstimates,
-} from "./tell-makers.js";
+} from "./report-makers.js";
 import type { Group, Kind, Maker } from "./tensor-groups.js";
 
 /** A line that leaks for certain, and the share of its live tensors that are of one kind. */
@@ -47,39 +47,39 @@ class MakerBlame {
   private readonly makers: readonly Maker[];
   private readonly growth: GroupGrowth;
   /** Report entries of the makers. */
-  private readonly told: LeakMaker[];
+  private readonly entries: LeakMaker[];
   /** For each maker, the part of its count that is not reported elsewhere. */
   private readonly left: number[];
 
   constructor(makers: readonly Maker[], growth: GroupGrowth) {
     this.makers = makers;
     this.growth = growth;
-    this.told = makers.map((maker, i) => this.tellMaker(maker, i));
-    this.left = this.told.map(({ count }) => count);
+    this.entries = makers.map((maker, i) => this.reportMaker(maker, i));
+    this.left = this.entries.map(({ count }) => count);
   }
 
   report(kinds: readonly Kind[]): readonly LeakMaker[] {
-    const inPart = kinds.filter(({ isWhole }) => !isWhole).map((kind) => ({ kind, all: this.tell(kind) }));
+    const inPart = kinds.filter(({ isWhole }) => !isWhole).map((kind) => ({ kind, all: this.reportBy(kind) }));
     for (const { kind, all } of inPart) if (all.verdict === "growing") this.blameLosers(kind, all);
     const further = inPart.flatMap(({ kind, all }) => {
       const makers = kind.makers().map((maker) => ({ maker, alive: kind.estimate(maker, "alive").count }));
       return this.isExplained(all, makers)
-        ? [...this.tellFurtherLines(kind, all, makers), ...restOf(all, makers)]
-        : [this.tellUnclear(kind, all, makers)];
+        ? [...this.reportFurtherLines(kind, all, makers), ...restOf(all, makers)]
+        : [this.reportUnclear(kind, all, makers)];
     });
-    return [...this.told.flatMap((each, i) => withCount(each, this.left[i])), ...further];
+    return [...this.entries.flatMap((each, i) => withCount(each, this.left[i])), ...further];
   }
 
-  private tell(group: Group): LeakMaker {
+  private reportBy(group: Group): LeakMaker {
     const isLost = group.lost > group.held;
-    return tellGroup(group, this.growth.growthOf(group.row, { isLost }));
+    return reportGroup(group, this.growth.growthOf(group.row, { isLost }));
   }
 
   /** For kinds of which only some stacks were taken, the line's part is estimated from all counts of the kind. */
-  private tellMaker(maker: Maker, index: number): LeakMaker {
-    const told = this.tell(maker);
+  private reportMaker(maker: Maker, index: number): LeakMaker {
+    const entry = this.reportBy(maker);
     const kinds = [...maker.kinds];
-    return kinds.every(({ isWhole }) => isWhole) ? told : withEstimates(told, kinds, index);
+    return kinds.every(({ isWhole }) => isWhole) ? entry : withEstimates(entry, kinds, index);
   }
 
   /** A line whose tensors are unreachable leaks for certain, however few of their stacks were taken. */
@@ -89,12 +89,12 @@ class MakerBlame {
       const share = shareOfLost(kind, maker);
       if (this.isGrowing(maker) || kind.lostStacks(maker) < fewestLost || share < explainingShare) continue;
       const { verdict, periods } = all;
-      this.told[maker] = { ...this.told[maker], verdict, periods, ...rateOf(all, share) };
+      this.entries[maker] = { ...this.entries[maker], verdict, periods, ...rateOf(all, share) };
     }
   }
 
   private isGrowing(maker: number): boolean {
-    return this.told[maker].verdict === "growing";
+    return this.entries[maker].verdict === "growing";
   }
 
   private isExplained(all: LeakMaker, makers: readonly MakerOfKind[]): boolean {
@@ -108,12 +108,12 @@ class MakerBlame {
    * Reports tensors of a kind that grows but whose line is unknown, with the lines that may be the cause. Tensors
    * reported here are subtracted from the lines' own counts.
    */
-  private tellUnclear(kind: Kind, all: LeakMaker, makers: readonly MakerOfKind[]): LeakMaker {
+  private reportUnclear(kind: Kind, all: LeakMaker, makers: readonly MakerOfKind[]): LeakMaker {
     for (const { maker, alive } of makers) if (!this.isGrowing(maker)) this.left[maker] -= alive;
     const lines = possibleLines(
       kind,
       makers.flatMap(({ maker }) => {
-        const { line } = this.told[maker];
+        const { line } = this.entries[maker];
         return line === undefined ? [] : [{ maker, line }];
       }),
     );
@@ -121,13 +121,13 @@ class MakerBlame {
   }
 
   /** Reports lines that may leak in addition to those that leak for certain. */
-  private tellFurtherLines(kind: Kind, all: LeakMaker, makers: readonly MakerOfKind[]): readonly LeakMaker[] {
+  private reportFurtherLines(kind: Kind, all: LeakMaker, makers: readonly MakerOfKind[]): readonly LeakMaker[] {
     if (all.verdict !== "growing") return [];
     const named = makers
       .filter(({ maker }) => this.isGrowing(maker))
-      .map(({ maker, alive }) => ({ maker, share: alive / this.told[maker].count }));
+      .map(({ maker, alive }) => ({ maker, share: alive / this.entries[maker].count }));
     return makers.flatMap(({ maker, alive }) => {
-      const possible = this.isGrowing(maker) ? [] : this.tellPossible(kind, all, maker, named);
+      const possible = this.isGrowing(maker) ? [] : this.reportPossible(kind, all, maker, named);
       if (possible.length > 0) this.left[maker] -= alive;
       return possible;
     });
@@ -137,7 +137,7 @@ class MakerBlame {
    * Another line may leak in addition to one that leaks for certain: if it has lost tensors, or if its estimate has
    * risen and the lines that leak for certain leave growth of the kind unexplained.
    */
-  private tellPossible(kind: Kind, all: LeakMaker, maker: number, named: readonly NamedLine[]): readonly LeakMaker[] {
+  private reportPossible(kind: Kind, all: LeakMaker, maker: number, named: readonly NamedLine[]): readonly LeakMaker[] {
     const { row, site, lost, held } = this.makers[maker];
     if (site.line === undefined) return [];
     const isLosing = kind.lostStacks(maker) >= fewestLost;
@@ -146,8 +146,8 @@ class MakerBlame {
     if (!isLosing && !(grows && this.exceedsNamed(kind, growth, named))) return [];
     const rate = grows ? rateOf(growth, 1) : rateOf(all, shareOfLost(kind, maker));
     const lines = possibleLines(kind, [{ maker, line: site.line }]);
-    const told = withEstimates({ ...all, ...rate, lines }, [kind], maker);
-    return withCount(told, told.count);
+    const entry = withEstimates({ ...all, ...rate, lines }, [kind], maker);
+    return withCount(entry, entry.count);
   }
 
   /** Compares growth by the same kind of period, since each allocation site is reported by the kind that suits it. */

@@ -24,7 +24,7 @@ import type { ModuleEntry, TrackedModule } from "./module-entry.js";
 import { NamedScopes } from "./named-scopes.js";
 import { optimizerSlots } from "./optimizer-slots.js";
 import { patchModelRuns } from "./patch-model-runs.js";
-import { tellModule } from "./tell-module.js";
+import { recordModule } from "./record-module.js";
 import type { ModTrackerOptions, TrackOptions } from "./tracker-options.js";
 import { checkHooks, type UserHooks } from "./user-hooks.js";
 
@@ -333,13 +333,13 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
   private enterForward(entry: ModuleEntry, inputs: readonly Tensor[], parent: ModuleCall | undefined): number {
     if (parent === undefined) this.beginRoot();
     else parent.entry.hasPart();
-    tellModule(this.recorder, entry);
+    recordModule(this.recorder, entry);
     return this.recorder?.enterCall(entry.traced, inputs, parent?.traced ?? -1) ?? -1;
   }
 
   private exitForward({ entry, inputs, traced }: ModuleCall, outputs: readonly Tensor[]): void {
     this.hooks.postForward?.(entry, inputs, outputs);
-    tellModule(this.recorder, entry);
+    recordModule(this.recorder, entry);
     this.recorder?.exitCall(traced, outputs);
     this.active.remove(entry.fqn);
   }

@@ -28,7 +28,7 @@ export class ModuleEntry implements TrackedModule {
   /** Number of weights when they were last recorded. */
   tracedWeights = 0;
   /** How often its weights were looked for. */
-  timesTold = 0;
+  timesRecorded = 0;
   /** How a container runs. See `ContainerPlan`. */
   plan: ContainerPlan | undefined;
 

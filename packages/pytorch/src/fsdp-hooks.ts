@@ -25,7 +25,7 @@ export class FsdpHooks {
   private readonly activity: ModuleActivity;
   private readonly file: OracleFile;
   /** The `end` events that are already written. */
-  private readonly told = new Set<number>();
+  private readonly written = new Set<number>();
 
   constructor(builder: TraceBuilder, activity: ModuleActivity, file: OracleFile) {
     this.builder = builder;
@@ -39,8 +39,8 @@ export class FsdpHooks {
     const end = endOf[kind];
     if (begin === undefined || end === undefined) throw new Error(`unknown hook ${JSON.stringify(kind)}`);
     if (event.ph === "end") {
-      if (!this.told.has(at)) this.tell(event, end);
-    } else if (event.ph === (kind === "post_bw" ? "orig" : "begin")) this.tell(event, begin);
+      if (!this.written.has(at)) this.write(event, end);
+    } else if (event.ph === (kind === "post_bw" ? "orig" : "begin")) this.write(event, begin);
   }
 
   /** Handles a snapshot of memory. If the next hook event is the end of a hook, it is written here. */
@@ -52,11 +52,11 @@ export class FsdpHooks {
     if (event?.e !== "hook" || event.ph !== "end") return;
     const end = endOf[String(event.k)];
     if (end === undefined) return;
-    this.told.add(next);
-    this.tell(event, end);
+    this.written.add(next);
+    this.write(event, end);
   }
 
-  private tell(event: OracleEvent, hook: number): void {
+  private write(event: OracleEvent, hook: number): void {
     if (event.m === null || event.m === undefined) return;
     const fqn = fqnAt(this.file, event.m);
     const isForwardHook = event.k === "pre_fw" || event.k === "post_fw";

@@ -369,7 +369,7 @@ export class TraceBuilder {
    * scope.
    */
   enterScope(scope: number, tensors?: ArrayLike<TensorIndex>): void {
-    this.tellScope(scope, "given", tensors);
+    this.addToScope(scope, "given", tensors);
     this.event(EventKind.enterScope, scope);
   }
 
@@ -378,7 +378,7 @@ export class TraceBuilder {
    * that the scope returned.
    */
   exitScope(scope: number, tensors?: ArrayLike<TensorIndex>): void {
-    this.tellScope(scope, "returned", tensors);
+    this.addToScope(scope, "returned", tensors);
     this.event(EventKind.exitScope, scope);
   }
 
@@ -445,7 +445,7 @@ export class TraceBuilder {
   }
 
   /** Stores the tensors given to a scope or returned by it, the first time only. */
-  private tellScope(scope: number, what: "given" | "returned", tensors: ArrayLike<TensorIndex> | undefined): void {
+  private addToScope(scope: number, what: "given" | "returned", tensors: ArrayLike<TensorIndex> | undefined): void {
     checkIndex("scope", scope, this.scopes.length);
     const seen = what === "given" ? this.entered : this.exited;
     if (seen.has(scope)) return;

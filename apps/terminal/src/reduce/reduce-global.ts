@@ -7,8 +7,8 @@ import type { View } from "../state/view.js";
 import type { ThemeName } from "../text/theme.js";
 import { keepCommands } from "./kept-view.js";
 import { repeatSearch } from "./reduce-prompt.js";
-import { sceneFor, tellShownView } from "./reduce-view.js";
-import { run, stay, tell } from "./step.js";
+import { passToShownView, sceneFor } from "./reduce-view.js";
+import { run, stay, withNotice } from "./step.js";
 
 /** Returns the number of rows per page, the same in every view. */
 export function pageRows({ size }: AppState): number {
@@ -18,7 +18,7 @@ export function pageRows({ size }: AppState): number {
 /** Handles a key that is not a view's own. */
 export function reduceGlobal(views: readonly View[], state: AppState, action: GlobalAction, key: string): Step {
   if (isMotion(action))
-    return tellShownView(views, state, { kind: "move", motion: action, by: rowsBy(action, pageRows(state)) });
+    return passToShownView(views, state, { kind: "move", motion: action, by: rowsBy(action, pageRows(state)) });
   switch (action) {
     case "showView":
       return stay(showView(views, state, key === "0" ? 9 : Number(key) - 1));
@@ -28,7 +28,7 @@ export function reduceGlobal(views: readonly View[], state: AppState, action: Gl
       return stay(showView(views, state, views.indexOf(viewOf(views, state)) - 1));
     case "enter":
     case "back":
-      return tellShownView(views, state, { kind: action });
+      return passToShownView(views, state, { kind: action });
     case "search":
       return stay({ ...state, prompt: { kind: "search", text: "", matches: [], chosen: 0, total: 0 } });
     case "nextMatch":
@@ -63,12 +63,12 @@ function showView(views: readonly View[], state: AppState, number: number): AppS
 function copyName(views: readonly View[], state: AppState): Step {
   const view = viewOf(views, state);
   const text = view.copied?.(sceneFor(views, state), state.own[view.name]);
-  if (text === undefined) return stay(tell(state, "There is nothing here to copy.", true));
-  return run(tell(state, `copied: ${text}`), { kind: "copy", text });
+  if (text === undefined) return stay(withNotice(state, "There is nothing here to copy.", true));
+  return run(withNotice(state, `copied: ${text}`), { kind: "copy", text });
 }
 
 function turnTheme(state: AppState): Step {
   const theme: ThemeName = state.look.theme === "dark" ? "light" : "dark";
   const turned = { ...state, look: { ...state.look, theme } };
-  return run(tell(turned, `colours for a ${theme} background`), { kind: "saveTheme", theme });
+  return run(withNotice(turned, `colours for a ${theme} background`), { kind: "saveTheme", theme });
 }

@@ -12,7 +12,7 @@ import { exportShown } from "./export-shown.js";
 import { pageRows, reduceGlobal } from "./reduce-global.js";
 import { openSelected, stopOpening } from "./reduce-opening.js";
 import { promptKey } from "./reduce-prompt.js";
-import { tellShownView } from "./reduce-view.js";
+import { passToShownView } from "./reduce-view.js";
 import { run, stay } from "./step.js";
 
 /** Handles a key on the current screen. */
@@ -34,7 +34,7 @@ export function reduceKey(views: readonly View[], before: AppState, key: string)
       return planKey(views, state, key, action);
     case "views": {
       const own = bindingOf(viewOf(views, state).keys, key);
-      if (own !== undefined) return tellShownView(views, state, { kind: "key", action: own.action });
+      if (own !== undefined) return passToShownView(views, state, { kind: "key", action: own.action });
       return action === undefined ? stay(state) : reduceGlobal(views, state, action, key);
     }
   }
@@ -54,7 +54,7 @@ export function reduceClick(views: readonly View[], before: AppState, target: Cl
         target.kind === "row" ? { ...state, planSteps: { ...state.planSteps, cursor: target.index } } : state,
       );
     case "views":
-      if (target.kind !== "view") return tellShownView(views, state, { kind: "click", target });
+      if (target.kind !== "view") return passToShownView(views, state, { kind: "click", target });
       return stay({ ...state, view: views[target.number].name, trail: [] });
   }
 }
@@ -62,7 +62,7 @@ export function reduceClick(views: readonly View[], before: AppState, target: Cl
 /** Handles a turn of the wheel. */
 export function reduceWheel(views: readonly View[], state: AppState, steps: 1 | -1): Step {
   if (state.help !== undefined || state.prompt !== undefined) return stay(state);
-  if (state.screen === "views") return tellShownView(views, state, { kind: "wheel", steps });
+  if (state.screen === "views") return passToShownView(views, state, { kind: "wheel", steps });
   return stay(moveScreen(state, steps));
 }
 

@@ -8,7 +8,7 @@ import type { SavedView } from "../state/opened.js";
 import { sceneOf } from "../state/scene-of.js";
 import type { View } from "../state/view.js";
 import { restoreView } from "./kept-view.js";
-import { run, stay, tell } from "./step.js";
+import { run, stay, withNotice } from "./step.js";
 
 /** Begins to open `targets`: a trace or model; a second one to compare with; a plan, which is shown with the trace. */
 export function beginOpening(state: AppState, targets: readonly string[]): Step {
@@ -41,11 +41,14 @@ export function stopOpening(state: AppState): Step {
     screen: state.run === undefined ? "start" : "views",
     start: { ...state.start, loading: undefined },
   };
-  return run(tell(stopped, "stopped"), { kind: "stopOpening" });
+  return run(withNotice(stopped, "stopped"), { kind: "stopOpening" });
 }
 
 /** Shows the progress of opening. */
-export function tellProgress(state: AppState, { id, title, text }: Extract<Action, { kind: "opening" }>): AppState {
+export function showOpeningProgress(
+  state: AppState,
+  { id, title, text }: Extract<Action, { kind: "opening" }>,
+): AppState {
   const { loading } = state.start;
   if (loading?.id !== id) return state;
   return { ...state, screen: "start", start: { ...state.start, loading: { ...loading, title, text } } };
@@ -72,7 +75,7 @@ export function opened(
   const view = state.wantedView ?? views.find(({ opensFor }) => opensFor === "comparison")?.name ?? state.view;
   const beside: AppState = { ...addOther(state, found), view, notice: undefined };
   const notes = truncationNotes(beside);
-  return stay(notes === "" ? beside : tell(beside, notes, true));
+  return stay(notes === "" ? beside : withNotice(beside, notes, true));
 }
 
 /** Names the open traces that are truncated. */
@@ -138,11 +141,11 @@ export function showTrace(
   const planView = views.find(({ opensFor }) => opensFor === "plan")?.name;
   const next =
     note !== undefined
-      ? tell(restored, note, true)
+      ? withNotice(restored, note, true)
       : plan === undefined
         ? remembered === undefined
           ? restored
-          : tell(restored, `Shown for ${remembered}, as in your last session. Use --device for another.`)
+          : withNotice(restored, `Shown for ${remembered}, as in your last session. Use --device for another.`)
         : { ...restored, view: wantedView ?? planView ?? restored.view };
   return run(next, { kind: "stopAllWork" });
 }

@@ -2,8 +2,8 @@ import type { Step } from "../state/action.js";
 import type { AppState, Prompt } from "../state/app-state.js";
 import type { Searchable, View } from "../state/view.js";
 import { beginOpening } from "./reduce-opening.js";
-import { searchableOf, tellShownView } from "./reduce-view.js";
-import { stay, tell } from "./step.js";
+import { passToShownView, searchableOf } from "./reduce-view.js";
+import { stay, withNotice } from "./step.js";
 
 /** Number of results that can be browsed while typing. */
 const keptMatches = 100;
@@ -25,11 +25,11 @@ export function promptKey(views: readonly View[], state: AppState, prompt: Promp
 /** Goes to the next match of the last search. */
 export function repeatSearch(views: readonly View[], state: AppState, direction: 1 | -1): Step {
   const { searched } = state;
-  if (searched === "") return stay(tell(state, "Press / to search first.", true));
+  if (searched === "") return stay(withNotice(state, "Press / to search first.", true));
   const list = searchableOf(views, state);
   const found = list === undefined ? -1 : findFrom(list, searched, list.current + direction, direction);
-  if (found < 0) return stay(tell(state, `no match for ${searched}`, true));
-  return tellShownView(views, state, { kind: "choose", index: found });
+  if (found < 0) return stay(withNotice(state, `no match for ${searched}`, true));
+  return passToShownView(views, state, { kind: "choose", index: found });
 }
 
 function stepOf(key: string): 1 | -1 | undefined {
@@ -49,7 +49,7 @@ function type(views: readonly View[], state: AppState, prompt: Prompt, text: str
     case "open":
       return stay({ ...state, prompt: { ...prompt, text } });
     case "ask":
-      return tellShownView(views, { ...state, prompt: { ...prompt, text } }, { kind: "typed", text });
+      return passToShownView(views, { ...state, prompt: { ...prompt, text } }, { kind: "typed", text });
     case "search": {
       const list = searchableOf(views, state);
       const found = list === undefined || text === "" ? [] : findAll(list, text);
@@ -72,20 +72,20 @@ function accept(views: readonly View[], before: AppState, prompt: Prompt): Step 
       return target === "" ? stay(state) : beginOpening(state, [target]);
     }
     case "ask":
-      return tellShownView(views, state, { kind: "accepted", text: prompt.text });
+      return passToShownView(views, state, { kind: "accepted", text: prompt.text });
     case "search": {
       const { text, matches, chosen } = prompt;
       const searched = { ...state, searched: text };
       const index = matches[chosen];
-      if (index !== undefined) return tellShownView(views, searched, { kind: "choose", index });
-      return stay(text === "" ? searched : tell(searched, `no match for ${text}`, true));
+      if (index !== undefined) return passToShownView(views, searched, { kind: "choose", index });
+      return stay(text === "" ? searched : withNotice(searched, `no match for ${text}`, true));
     }
   }
 }
 
 function cancel(views: readonly View[], before: AppState, prompt: Prompt): Step {
   const state = { ...before, prompt: undefined };
-  return prompt.kind === "ask" ? tellShownView(views, state, { kind: "typed", text: "" }) : stay(state);
+  return prompt.kind === "ask" ? passToShownView(views, state, { kind: "typed", text: "" }) : stay(state);
 }
 
 function findAll(list: Searchable, wanted: string): readonly number[] {

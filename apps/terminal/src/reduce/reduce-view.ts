@@ -6,16 +6,16 @@ import type { AppState } from "../state/app-state.js";
 import type { Command } from "../state/command.js";
 import { sceneOf, viewOf } from "../state/scene-of.js";
 import type { Outcome, Scene, Searchable, View, ViewAction, ViewRequest } from "../state/view.js";
-import { stay, tell } from "./step.js";
+import { stay, withNotice } from "./step.js";
 
 /** Passes an action to a view, and applies its requests. */
-export function tellView(views: readonly View[], state: AppState, view: View, action: ViewAction): Step {
+export function passToView(views: readonly View[], state: AppState, view: View, action: ViewAction): Step {
   return fulfil(views, state, view, view.reduce(sceneFor(views, state), state.own[view.name], action));
 }
 
 /** Passes an action to the current view. */
-export function tellShownView(views: readonly View[], state: AppState, action: ViewAction): Step {
-  return tellView(views, state, viewOf(views, state), action);
+export function passToShownView(views: readonly View[], state: AppState, action: ViewAction): Step {
+  return passToView(views, state, viewOf(views, state), action);
 }
 
 /** Returns what can be searched in the current view. */
@@ -51,7 +51,7 @@ function fulfilOne(views: readonly View[], state: AppState, { name }: View, requ
       if (into === undefined) return stay(state);
       const trail = [...state.trail, { view: name, module: state.module }];
       const there = { ...state, trail, view: into.name, module: request.module };
-      return tellView(views, there, into, { kind: "arrive", op: request.op });
+      return passToView(views, there, into, { kind: "arrive", op: request.op });
     }
     case "leave": {
       const from = state.trail.at(-1);
@@ -70,7 +70,7 @@ function fulfilOne(views: readonly View[], state: AppState, { name }: View, requ
       return stay({ ...state, prompt: { kind: "ask", label, text, hint } });
     }
     case "tell":
-      return stay(tell(state, request.text, request.isWarning));
+      return stay(withNotice(state, request.text, request.isWarning));
     case "work":
       return { state, commands: [{ kind: "work", view: name, work: request.work }] };
     case "stopWork":

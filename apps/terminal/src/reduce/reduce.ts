@@ -5,10 +5,18 @@ import type { Command } from "../state/command.js";
 import type { View } from "../state/view.js";
 import { keepCommands } from "./kept-view.js";
 import { reduceClick, reduceKey, reduceWheel } from "./reduce-input.js";
-import { addOther, allOpened, beginOpening, notOpened, opened, showTrace, tellProgress } from "./reduce-opening.js";
-import { tellView } from "./reduce-view.js";
+import {
+  addOther,
+  allOpened,
+  beginOpening,
+  notOpened,
+  opened,
+  showOpeningProgress,
+  showTrace,
+} from "./reduce-opening.js";
+import { passToView } from "./reduce-view.js";
 import { settle } from "./settle.js";
-import { stay, tell } from "./step.js";
+import { stay, withNotice } from "./step.js";
 
 /**
  * Returns the state after an action, and the commands to run. It is pure: the same views, state and action give the
@@ -32,7 +40,7 @@ function attempt(views: readonly View[], state: AppState, action: Action): Step 
     return reduceAction(views, state, action);
   } catch (error) {
     if (!(error instanceof RematError)) throw error;
-    return stay(tell(state, error.message, true));
+    return stay(withNotice(state, error.message, true));
   }
 }
 
@@ -49,7 +57,7 @@ function reduceAction(views: readonly View[], state: AppState, action: Action): 
     case "open":
       return beginOpening(state, action.targets);
     case "opening":
-      return stay(tellProgress(state, action));
+      return stay(showOpeningProgress(state, action));
     case "opened":
       return opened(views, state, action);
     case "allOpened":
@@ -68,12 +76,14 @@ function reduceAction(views: readonly View[], state: AppState, action: Action): 
     case "entries":
       return stay({ ...state, start: { ...state.start, entries: action.entries } });
     case "written":
-      return stay(tell(state, `written: ${action.path}`));
+      return stay(withNotice(state, `written: ${action.path}`));
     case "notWritten":
-      return stay(tell(state, `cannot write ${action.name}: ${action.reason}`, true));
+      return stay(withNotice(state, `cannot write ${action.name}: ${action.reason}`, true));
     case "answer": {
       const view = views.find(({ name }) => name === action.view);
-      return view === undefined ? stay(state) : tellView(views, state, view, { kind: "answer", answer: action.answer });
+      return view === undefined
+        ? stay(state)
+        : passToView(views, state, view, { kind: "answer", answer: action.answer });
     }
     case "keep":
       return { state, commands: keepCommands(views, state) };

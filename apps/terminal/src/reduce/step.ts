@@ -13,6 +13,6 @@ export function run(state: AppState, ...commands: readonly Command[]): Step {
 }
 
 /** Returns the state with a message at the bottom of the screen until the next key. */
-export function tell(state: AppState, text: string, isWarning = false): AppState {
+export function withNotice(state: AppState, text: string, isWarning = false): AppState {
   return { ...state, notice: { text, kind: isWarning ? "warning" : "info" } };
 }

@@ -78,7 +78,7 @@ export function isUnexplained(estimate: number, inAll: number, explained: number
 }
 
 /** Returns the report entry of a group: its tensors and their growth. */
-export function tellGroup(group: Group, { countError: _, ...growth }: MakerGrowth): LeakMaker {
+export function reportGroup(group: Group, { countError: _, ...growth }: MakerGrowth): LeakMaker {
   const site = group instanceof Maker ? group.site : undefined;
   return {
     line: site?.line,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isUnexplained } from "../src/tell-makers.js";
+import { isUnexplained } from "../src/report-makers.js";
 
 describe("a line beside one that leaks the same tensors for certain", () => {
   it("is not mentioned if the line that leaks explains all growth", () => {

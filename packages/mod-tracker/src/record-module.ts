@@ -5,10 +5,10 @@ import type { ModuleRecorder } from "./module-recorder.js";
 const timesToLook = 2;
 
 /** Records a module and its weights in the trace. @internal */
-export function tellModule(recorder: ModuleRecorder | undefined, entry: ModuleEntry): void {
+export function recordModule(recorder: ModuleRecorder | undefined, entry: ModuleEntry): void {
   if (recorder === undefined) return;
   if (entry.traced < 0) entry.traced = recorder.module(entry.recorded);
-  if (entry.timesTold++ >= timesToLook) return;
+  if (entry.timesRecorded++ >= timesToLook) return;
   const { parameters, buffers } = entry.weights();
   if (parameters.length + buffers.length === entry.tracedWeights) return;
   entry.tracedWeights = parameters.length + buffers.length;
