@@ -17,7 +17,7 @@ import { withStandardInput } from "./standard-input.js";
 import { UsageError } from "./usage-error.js";
 
 /** Exit codes of the command. */
-export const ExitCode = { ok: 0, failed: 1, usage: 2, notFound: 3 } as const;
+const ExitCode = { ok: 0, failed: 1, usage: 2, notFound: 3 } as const;
 
 /**
  * Runs `remat` with `args` (without node and script) and returns its exit code. 0: success. 1: a model or file cannot

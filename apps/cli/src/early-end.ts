@@ -5,7 +5,7 @@ import { isClosedPipe } from "./console-io.js";
  * Reports the reason and fails if the process ends before the command is done. A model's code may end the process, or
  * leave it waiting for an event that never comes. Returns a function to call when the command is done.
  */
-export function tellEarlyEnd(): () => void {
+export function reportEarlyEnd(): () => void {
   // Distinguishes a process with nothing left to run from a call of process.exit().
   let isIdle = false;
   const idle = (): void => {
@@ -31,7 +31,7 @@ export function tellEarlyEnd(): () => void {
  * Reports in one line and calls `end` if output cannot be written (a full disk). A reader that closes the pipe early is
  * not a failure.
  */
-export function tellFullOutput(stream: NodeJS.EventEmitter, end: () => void): void {
+export function reportFullOutput(stream: NodeJS.EventEmitter, end: () => void): void {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (isClosedPipe(error)) return;
     writeLastWords(

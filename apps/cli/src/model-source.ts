@@ -57,7 +57,7 @@ export function modelFile(path: string): string {
 }
 
 /** Returns whether a path is an endless input. A regular file and a pipe, which can be read once, are not. */
-export function isDevice(stats: Stats): boolean {
+function isDevice(stats: Stats): boolean {
   return !stats.isFile() && !stats.isDirectory() && !stats.isFIFO();
 }
 

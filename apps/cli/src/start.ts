@@ -1,14 +1,14 @@
 // Runs the command after its files are loaded.
 import { runCli } from "./cli.js";
 import { allowClosedPipe, askTerminal, ignoreErrors, onInterrupt, terminalColumns } from "./console-io.js";
-import { tellEarlyEnd, tellFullOutput } from "./early-end.js";
+import { reportEarlyEnd, reportFullOutput } from "./early-end.js";
 import { deepestStack } from "./model-code-error.js";
 
 // Hides TensorFlow's messages on loading. Its errors are shown.
 process.env["TF_CPP_MIN_LOG_LEVEL"] ??= "2";
 Error.stackTraceLimit = deepestStack;
-const over = tellEarlyEnd();
-tellFullOutput(process.stdout, () => {
+const over = reportEarlyEnd();
+reportFullOutput(process.stdout, () => {
   over();
   process.exit(1);
 });

@@ -1,7 +1,7 @@
 import type { ExecutedPasses } from "@remat/program";
 import { describe, expect, it } from "vitest";
 import { describeExecution } from "../src/program/describe-execution.js";
-import { tellFacts } from "../src/program/tell-facts.js";
+import { printFacts } from "../src/program/print-facts.js";
 
 const MiB = 2 ** 20;
 const executed: ExecutedPasses = {
@@ -120,7 +120,7 @@ describe("the final report of remat exec", () => {
     const told = (width?: number): string => {
       let text = "";
       const io = { stderr: { write: (more: string) => (text += more) }, ...(width !== undefined && { width }) };
-      tellFacts(describeExecution({ ...report, executed }, { device, command }), io);
+      printFacts(describeExecution({ ...report, executed }, { device, command }), io);
       return text;
     };
     const lines = (next: string): string =>

@@ -22,8 +22,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Runs a command's `work` as the command line does. */
 function run(work: string, redirect = "") {
-  const code = `import { tellEarlyEnd, tellFullOutput } from ${JSON.stringify(module)};
-    const over = tellEarlyEnd(); tellFullOutput(process.stdout, () => { over(); process.exit(1); }); ${work}; over();`;
+  const code = `import { reportEarlyEnd, reportFullOutput } from ${JSON.stringify(module)};
+    const over = reportEarlyEnd(); reportFullOutput(process.stdout, () => { over(); process.exit(1); }); ${work}; over();`;
   const script = join(folder, "command.mjs");
   writeFileSync(script, code);
   const { status, stdout, stderr } = spawnSync("sh", ["-c", `'${process.execPath}' '${script}' ${redirect}`], {

@@ -5,7 +5,7 @@ import type { LeakReport } from "@remat/leaks";
 import type { ThreadReport } from "@remat/program";
 import { Category, Phase, TraceBuilder, writeTrace } from "@remat/trace";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { tellLeaks } from "../src/commands/leaks.js";
+import { reportLeaks } from "../src/commands/leaks.js";
 import { remat } from "./run.js";
 
 const folder = mkdtempSync(join(tmpdir(), "remat-leaks-"));
@@ -52,7 +52,7 @@ describe("remat leaks -- PROGRAM", () => {
     ({ thread: number, device: `cuda:${number}`, leaks }) as unknown as ThreadReport;
 
   it("says nothing of growth where no TensorFlow.js was there to be watched", () => {
-    const { text, grows, isWatched } = tellLeaks(command, [], () => device);
+    const { text, grows, isWatched } = reportLeaks(command, [], () => device);
     expect(text).toContain("did not load TensorFlow.js");
     expect([grows, isWatched]).toEqual([false, false]);
   });
@@ -72,7 +72,7 @@ describe("remat leaks -- PROGRAM", () => {
     };
     const leaking = { ...steady, makers: [{ ...maker, ...more }] } as unknown as LeakReport;
     const asked: (string | undefined)[] = [];
-    const told = tellLeaks(command, [thread(0, idle), thread(1, steady), thread(2, leaking)], (on) => {
+    const told = reportLeaks(command, [thread(0, idle), thread(1, steady), thread(2, leaking)], (on) => {
       asked.push(on);
       return device;
     });
@@ -82,7 +82,7 @@ describe("remat leaks -- PROGRAM", () => {
     expect(heads[0]).toMatch(/^remat: worker 2: memory grows by 1 tensor/);
     expect(heads[1]).toMatch(/^remat: worker 1: nothing grows/);
     expect([told.grows, told.isWatched]).toEqual([true, true]);
-    expect(tellLeaks(command, [thread(0, idle)], () => device).text).toContain("nothing grows");
+    expect(reportLeaks(command, [thread(0, idle)], () => device).text).toContain("nothing grows");
   });
 });
 

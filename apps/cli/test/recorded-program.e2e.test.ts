@@ -8,12 +8,12 @@ import { extractReport } from "@remat/report";
 import { parseTrace, readPlan, writeTrace } from "@remat/trace";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { agentFromSources, programsFolder, runUnder } from "../../../packages/program/test/run-program-under.js";
-import { describeFollowing, describeReleasing, describeStep, tellFailure } from "../src/commands/record.js";
+import { describeFollowing, describeReleasing, describeStep, reportFailure } from "../src/commands/record.js";
 import { describeExecution } from "../src/program/describe-execution.js";
 import { describeFailure } from "../src/program/describe-failure.js";
 import { judgeRecorded } from "../src/program/judge-recorded.js";
+import { printFacts } from "../src/program/print-facts.js";
 import { describeEarlyEnd, describeNothing } from "../src/program/program-command.js";
-import { tellFacts } from "../src/program/tell-facts.js";
 import { thisMachine } from "../src/verdict/this-machine.js";
 import { remat } from "./run.js";
 
@@ -96,7 +96,7 @@ describe("the report of remat record on a program that runs out of memory", () =
     let told = "";
     const io = { stdout: { write: () => true }, stderr: { write: (text: string) => (told += text) }, env: {} };
     const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
-    await runProgram({ ...start, stdio }, ({ reports }) => tellFailure(reports[0].failure!, path, io));
+    await runProgram({ ...start, stdio }, ({ reports }) => reportFailure(reports[0].failure!, path, io));
     const lines = told.split("\n").map((line) => line.replace(/^(?:remat: | {7})/, ""));
     expect(lines).toEqual([
       "Out of memory in Tile at dying/arrays.cjs:10:14, allocating 4 TiB: JavaScript could not allocate an array of that size (RangeError: Invalid typed array length: 1099511627776).",
@@ -211,8 +211,8 @@ describe("the report of remat record on a step", () => {
     };
     let text = "";
     const io = { stderr: { write: (more: string) => (text += more) }, width };
-    tellFacts(describeStep("fit.remat.jsonl", step), io);
-    tellFacts((await judgeRecorded(file, "fit.remat.jsonl"))!, io);
+    printFacts(describeStep("fit.remat.jsonl", step), io);
+    printFacts((await judgeRecorded(file, "fit.remat.jsonl"))!, io);
     for (const line of text.split("\n"))
       if (!line.includes("remat plan")) expect(line.length).toBeLessThanOrEqual(width);
     expect(text).toMatchSnapshot();

@@ -5,7 +5,12 @@ import type { ConsoleIo } from "../console-io.js";
 import { examinationDocument } from "../doctor/examination-document.js";
 import { examinationFacts } from "../doctor/examination-facts.js";
 import { type Examination, examine, type Probe } from "../doctor/examine.js";
-import { countProblems, type Verification, verificationDocument, verifyNative } from "../doctor/verify-native.js";
+import {
+  countProblems,
+  type Verification,
+  verificationDocument,
+  verifyLoadedFiles,
+} from "../doctor/verify-loaded-files.js";
 import { formatOption, shapeOf } from "../format-option.js";
 import { Progress } from "../progress.js";
 import { withFactsFirst } from "../verdict/show-verdict.js";
@@ -52,7 +57,7 @@ async function verify(format: OutputFormat, io: ConsoleIo): Promise<void> {
   progress.show("hashing what was built", true);
   let found: Verification;
   try {
-    found = await verifyNative(process.cwd(), { ...process.env, ...io.env });
+    found = await verifyLoadedFiles(process.cwd(), { ...process.env, ...io.env });
   } finally {
     progress.clear();
   }

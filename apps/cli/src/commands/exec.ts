@@ -5,8 +5,8 @@ import { shell } from "@remat/trace/emit";
 import { readInputText } from "@remat/trace/files";
 import { type Command, defineCommand, grouped, type Invocation, type OptionValues, option } from "../command.js";
 import { describeExecution, type GivenPlan, unplannedPasses } from "../program/describe-execution.js";
-import { describeNothing, programOf, tellLoss, trainingEnvironment } from "../program/program-command.js";
-import { tellFacts } from "../program/tell-facts.js";
+import { printFacts } from "../program/print-facts.js";
+import { describeNothing, printLoss, programOf, trainingEnvironment } from "../program/program-command.js";
 import { parseBudgetOption } from "../typed-quantities.js";
 import { updateInBackwardOption, updatesInBackward } from "../update-in-backward-option.js";
 import { parseText, UsageError } from "../usage-error.js";
@@ -49,17 +49,17 @@ async function execute({ targets, options: given, io }: Invocation<typeof option
   const command = programOf("exec", targets);
   const { order, plans } = execOptionsOf(given);
   return runProgram(
-    { command, order, env: trainingEnvironment(), onLoss: tellLoss(io) },
+    { command, order, env: trainingEnvironment(), onLoss: printLoss(io) },
     ({ exitCode, reports, loss }) => {
       const told = reports.filter(({ passes, problem }) => passes > 0 || problem !== undefined);
       const machines = rememberedMachines();
       for (const report of told) {
         const isNext = report === told.at(-1) && unplannedPasses(report) > 0;
         const next = isNext ? shell.words(["remat", "record", "--", ...command]) : undefined;
-        tellFacts(describeExecution(report, { device: machines(report.device), plans, command: next }), io);
+        printFacts(describeExecution(report, { device: machines(report.device), plans, command: next }), io);
       }
       if (told.length === 0 && loss === undefined)
-        tellFacts({ facts: [describeNothing(command, exitCode, reports)] }, io);
+        printFacts({ facts: [describeNothing(command, exitCode, reports)] }, io);
       return exitCode;
     },
   );

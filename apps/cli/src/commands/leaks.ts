@@ -14,8 +14,8 @@ import {
   describeKilled,
   describeNoTensorFlow,
   describeNothingKnown,
+  printLoss,
   programOf,
-  tellLoss,
   trainingEnvironment,
 } from "../program/program-command.js";
 import { Progress } from "../progress.js";
@@ -52,10 +52,10 @@ async function findLeaks({ targets, options: given, io }: Invocation<typeof opti
     throw new UsageError("--format is for traces only; leaks of a program are printed as lines. Remove --format.");
   const { device, isAsked } = pricingOf(given);
   const machines = rememberedMachines();
-  const start = { command, order: { kind: "leaks" }, env: trainingEnvironment(), onLoss: tellLoss(io) } as const;
+  const start = { command, order: { kind: "leaks" }, env: trainingEnvironment(), onLoss: printLoss(io) } as const;
   return runProgram(start, ({ exitCode, reports, loss }) => {
     const machineOf = (on: string | undefined) => (isAsked ? device : machines(on));
-    const { text, grows, isWatched } = tellLeaks(command, reports, machineOf, exitCode);
+    const { text, grows, isWatched } = reportLeaks(command, reports, machineOf, exitCode);
     if (isWatched || loss === undefined) io.stderr.write(text);
     // A program that was not watched cannot be reported as leak-free.
     return exitCode === 0 && (grows || !isWatched) ? 1 : exitCode;
@@ -105,7 +105,7 @@ function withMemory({
  * Returns the report on a program's threads, growing ones first. Also returns whether any grows, and whether any was
  * watched.
  */
-export function tellLeaks(
+export function reportLeaks(
   command: readonly string[],
   reports: readonly ThreadReport[],
   deviceOf: (device: string | undefined) => { readonly name: string; readonly memoryBytes?: number },

@@ -134,7 +134,7 @@ async function planModel(
   const { request, ...files } = given.step;
   const { checkpointing = "free" } = request;
   const step = { request: { ...request, checkpointing }, ...files };
-  const predictReleased = () => predictEarlyRelease(trace, { source, step, updateInBackward }, progress);
+  const predictReleased = () => predictEarlyRelease(trace, { source, options: step, updateInBackward }, progress);
   if ("infeasible" in found) {
     const outcome = smallestFound(found.infeasible);
     const earlyReleasePeakBytes = (await predictReleased())?.peakBytes;

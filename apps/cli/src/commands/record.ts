@@ -13,15 +13,15 @@ import { failedPath, numberedPath, planFileOf } from "../numbered-path.js";
 import { checkFor, writeFor } from "../output.js";
 import { describeFailure } from "../program/describe-failure.js";
 import { judgeRecorded } from "../program/judge-recorded.js";
+import { printFacts } from "../program/print-facts.js";
 import {
   describeEarlyEnd,
   describeNothing,
+  printLoss,
   programOf,
-  tellLoss,
   trainingEnvironment,
 } from "../program/program-command.js";
 import { recordOptionsOf, recordProgramOptions } from "../program/record-options.js";
-import { tellFacts } from "../program/tell-facts.js";
 import { thisMachine } from "../verdict/this-machine.js";
 import { isArrowName, writeTraceFile } from "../write-trace-file.js";
 
@@ -43,7 +43,7 @@ async function record({ targets, options, io }: Invocation<typeof recordProgramO
   const { memoryBytes } = thisMachine();
   const order = { ...asked, memoryBytes };
   checkFor("--output", output);
-  const start = { command, order, env: trainingEnvironment(), onLoss: tellLoss(io) };
+  const start = { command, order, env: trainingEnvironment(), onLoss: printLoss(io) };
   return runProgram(start, async ({ exitCode, reports, loss }) => {
     const steps = reports.flatMap(({ recorded = [] }) => recorded);
     if (steps.length === 0 && loss !== undefined) return exitCode;
@@ -52,37 +52,37 @@ async function record({ targets, options, io }: Invocation<typeof recordProgramO
       throw new RematError("PROGRAM_STEPS", describeNothing(command, exitCode, reports));
     const failures = reports.flatMap(({ failure }) => failure ?? []);
     if (steps.length === 0 && failures.length === 0)
-      tellFacts({ facts: [describeEarlyEnd(command, exitCode, order.steps, reports)] }, io);
+      printFacts({ facts: [describeEarlyEnd(command, exitCode, order.steps, reports)] }, io);
     for (const [index, failure] of failures.entries())
-      await tellFailure(failure, numberedPath(failedPath(output), index, failures.length), io, order.steps);
+      await reportFailure(failure, numberedPath(failedPath(output), index, failures.length), io, order.steps);
     const plans: string[] = [];
     for (const [index, step] of steps.entries()) {
       const path = numberedPath(output, index, steps.length);
       await writeRecorded(step.file, path, io);
-      tellFacts(describeStep(path, step), io);
+      printFacts(describeStep(path, step), io);
       const plan = planFileOf(path);
       const verdict = await judgeRecorded(step.file, path);
-      if (verdict !== undefined) tellFacts(verdict, io);
+      if (verdict !== undefined) printFacts(verdict, io);
       if (verdict?.command?.includes(` -o ${plan}`)) plans.push(plan);
     }
-    if (plans.length > 1) tellFacts(describeFollowing(plans, command), io);
-    if (plans.length > 0) tellFacts(describeReleasing(command), io);
+    if (plans.length > 1) printFacts(describeFollowing(plans, command), io);
+    if (plans.length > 0) printFacts(describeReleasing(command), io);
     return exitCode;
   });
 }
 
 /** Explains why a thread ran out of memory, and writes the trace of the interrupted step. */
-export async function tellFailure(
+export async function reportFailure(
   failure: ProgramFailure,
   path: string,
   io: ConsoleIo,
   recorded?: number,
 ): Promise<void> {
-  if (failure.file === undefined) return tellFacts(describeFailure(failure, recorded), io);
+  if (failure.file === undefined) return printFacts(describeFailure(failure, recorded), io);
   await writeRecorded(failure.file, path, io);
   const verdict = await judgeRecorded(failure.file, path);
   const [first, ...facts] = verdict!.facts;
-  tellFacts({ facts: [first, `The step up to there is in ${path}.`, ...facts], command: verdict!.command }, io);
+  printFacts({ facts: [first, `The step up to there is in ${path}.`, ...facts], command: verdict!.command }, io);
 }
 
 /** Writes a recorded trace, which is in JSON Lines, in the format that the name of the output file asks for. */

@@ -143,7 +143,7 @@ async function printOnce(
     progress.clear();
   }
   const [{ title, path, trace, isModel, atHand }, other] = runs;
-  for (const [i, { trace: each }] of runs.entries()) tellTruncation(typedTarget(targets[i]), each, io);
+  for (const [i, { trace: each }] of runs.entries()) printTruncation(typedTarget(targets[i]), each, io);
   io.stdout.write(
     terminal.listing(
       await printView(trace, {
@@ -165,7 +165,7 @@ async function printOnce(
 }
 
 /** Reports on standard error that a trace is truncated or damaged. */
-function tellTruncation(name: string, trace: Trace, io: Pick<ConsoleIo, "stderr">): void {
+function printTruncation(name: string, trace: Trace, io: Pick<ConsoleIo, "stderr">): void {
   const note = truncationNote(trace);
   if (note !== undefined) io.stderr.write(terminal`remat: ${name}: ${note}.\n`);
 }

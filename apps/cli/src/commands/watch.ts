@@ -6,8 +6,8 @@ import { openLiveView } from "@remat/terminal";
 import { parseTrace, RematError } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
 import { type Command, defineCommand, grouped, type Invocation, option } from "../command.js";
-import { describeNothing, programOf, tellLoss, trainingEnvironment } from "../program/program-command.js";
-import { tellFacts } from "../program/tell-facts.js";
+import { printFacts } from "../program/print-facts.js";
+import { describeNothing, printLoss, programOf, trainingEnvironment } from "../program/program-command.js";
 import { type Machine, rememberedMachines } from "../verdict/this-machine.js";
 
 /** Minimum time between two lines if there is no terminal. */
@@ -76,7 +76,7 @@ async function watch({ targets, options: { theme, ascii }, io }: Invocation<type
       const now = performance.now();
       if (live !== undefined || now - told < lineEveryMs) continue;
       told = now;
-      tellFacts({ facts: [describeStep(step)] }, io);
+      printFacts({ facts: [describeStep(step)] }, io);
     }
   };
   try {
@@ -89,7 +89,7 @@ async function watch({ targets, options: { theme, ascii }, io }: Invocation<type
         onReports: look,
         interrupt: quit.signal,
         // The live picture would hide this line.
-        onLoss: (line) => (live === undefined ? tellLoss(io)(line) : undefined),
+        onLoss: (line) => (live === undefined ? printLoss(io)(line) : undefined),
         ...(live !== undefined && {
           stdio: ["ignore", "pipe", "pipe"] as ["ignore", "pipe", "pipe"],
           onOutput: (text) => live.wrote(text),
@@ -98,10 +98,10 @@ async function watch({ targets, options: { theme, ascii }, io }: Invocation<type
       ({ exitCode, reports, loss }) => {
         look(reports);
         live?.close(exitCode === 0 ? "has ended" : `ended with exit code ${exitCode}`);
-        if (live !== undefined && loss !== undefined) tellLoss(io)(loss);
+        if (live !== undefined && loss !== undefined) printLoss(io)(loss);
         if (most === undefined && exitCode === 0 && loss === undefined)
           throw new RematError("PROGRAM_STEPS", describeNothing(command, exitCode, reports));
-        if (most !== undefined) tellFacts(describeMost(most, machines(most.device), command), io);
+        if (most !== undefined) printFacts(describeMost(most, machines(most.device), command), io);
         return exitCode;
       },
     );

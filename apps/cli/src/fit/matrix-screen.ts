@@ -135,7 +135,7 @@ export function drawMatrix(
       ? [fitted(`rows ${shownRows[0] + 1} to ${shownRows.at(-1)! + 1} of ${rows.length}`)]
       : []),
     "",
-    fitted(displaySafe(tellCell(cellAt(matrix, state), left))),
+    fitted(displaySafe(describeCell(cellAt(matrix, state), left))),
     fitted(
       displaySafe(
         [
@@ -171,7 +171,7 @@ function cellText(cell: FitCell | undefined, summary: FitSummary): string {
   return `${isBest ? ">" : row.isOnFront ? "*" : " "}${row.batch}${passes}${rate}`;
 }
 
-function tellCell(cell: FitCell | undefined, summary: FitSummary): string {
+function describeCell(cell: FitCell | undefined, summary: FitSummary): string {
   if (cell === undefined) return "not tried";
   if (cell.kind === "fits")
     return (

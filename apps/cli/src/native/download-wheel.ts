@@ -55,7 +55,7 @@ const elsewhere =
   "Check the network and pip's configuration, or download the wheel elsewhere and name it with --tensorflow.";
 
 /** @internal */
-export async function downloadByPip(wheel: WheelRequirement, { folder, env }: DownloadOptions): Promise<string> {
+async function downloadByPip(wheel: WheelRequirement, { folder, env }: DownloadOptions): Promise<string> {
   // Any version of Python will do, since no code of the wheel is run.
   const [, minor, platform] = /-cp3(\d+)-[^-]+-([^-]+)\.whl$/.exec(wheel.fileName) ?? [];
   const result = await runPython(
@@ -76,7 +76,7 @@ export async function downloadByPip(wheel: WheelRequirement, { folder, env }: Do
 }
 
 /** @internal */
-export async function downloadFromIndex(wheel: WheelRequirement, options: DownloadOptions): Promise<string> {
+async function downloadFromIndex(wheel: WheelRequirement, options: DownloadOptions): Promise<string> {
   const { folder, env, progress } = options;
   const page = new URL(`${(env["PIP_INDEX_URL"] ?? defaultIndex).replace(/(?<!\/)\/+$/, "")}/${wheel.project}/`);
   const access = takeCredentials(page);

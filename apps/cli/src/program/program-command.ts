@@ -2,7 +2,7 @@ import type { ThreadReport } from "@remat/program";
 import type { ConsoleIo } from "../console-io.js";
 import { allocatorEnvironment } from "../native/index.js";
 import { UsageError } from "../usage-error.js";
-import { tellFacts } from "./tell-facts.js";
+import { printFacts } from "./print-facts.js";
 
 /** Returns the program that a command has to run. */
 export function programOf(command: string, program: readonly string[]): readonly string[] {
@@ -20,10 +20,10 @@ export function programOf(command: string, program: readonly string[]): readonly
 export const trainingEnvironment = (): Readonly<Record<string, string>> => allocatorEnvironment();
 
 /** Returns a function that reports, on one line, what remat could not write or read while a program ran. */
-export const tellLoss =
+export const printLoss =
   (io: Pick<ConsoleIo, "stderr" | "width">) =>
   (line: string): void =>
-    tellFacts({ facts: [line] }, io);
+    printFacts({ facts: [line] }, io);
 
 /** Explains why nothing was recorded for a program that failed or was stopped. */
 export function describeEarlyEnd(

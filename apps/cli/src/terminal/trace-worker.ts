@@ -4,7 +4,7 @@ import { loadTrace } from "../load-trace.js";
 import type { ModelOptions } from "../model-options.js";
 import type { ModelSource } from "../model-source.js";
 import { type ShownStep, stepToShow } from "../plan/step-to-show.js";
-import { predictReleased } from "../verdict/predict-early-release.js";
+import { predictEarlyRelease } from "../verdict/predict-early-release.js";
 
 /** Input of the thread. */
 export interface TracingRequest {
@@ -50,7 +50,7 @@ if (parentPort !== null) {
       ? { trace: await load(options) }
       : await stepToShow(source, options, { trace: load }, plan);
     const isTraining = !isComparing && trace.header.step?.predict !== true;
-    const released = isTraining ? await predictReleased(trace, { source, options }, progress) : undefined;
+    const released = isTraining ? await predictEarlyRelease(trace, { source, options }, progress) : undefined;
     tell({
       kind: "done",
       trace: { ...trace },

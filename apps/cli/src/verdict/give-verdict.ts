@@ -50,7 +50,7 @@ export async function giveVerdict(
   const earlyReleasePeakBytes =
     "earlyReleasePeakBytes" in given
       ? given.earlyReleasePeakBytes
-      : (await predictEarlyRelease(trace, given, progress))?.peakBytes;
+      : (await predictEarlyRelease(trace, { ...given, options: given.step }, progress))?.peakBytes;
   const planned = given.planned ?? (await stepToPlan(trace, given, progress));
   const facts = new StepFacts(trace, { planned, earlyReleasePeakBytes });
   const isOpen = outcome === undefined && failure === undefined && trace.truncated === undefined;
@@ -134,7 +134,7 @@ async function judgePrediction(
     given.request.batch === undefined ? [1, await peakOf(1)] : [given.request.batch, heldPeak(trace).peakBytes];
   const { largestFittingBatch } = await loadWaysToFit();
   const largest = await largestFittingBatch(samples, peakBytes, memoryBytes, peakOf);
-  const released = await predictEarlyRelease(trace, { source, step: given, updateInBackward }, progress);
+  const released = await predictEarlyRelease(trace, { source, options: given, updateInBackward }, progress);
   const facts = new StepFacts(trace, { earlyReleasePeakBytes: released?.peakBytes });
   return judgeMemory(facts, { ...judged, largestBatch: largest ?? null });
 }

@@ -4,19 +4,6 @@ import type { ModelOptions } from "../model-options.js";
 import { isOf, type ModelSource } from "../model-source.js";
 import type { Progress } from "../progress.js";
 import { releasedOnce } from "../trace-once.js";
-import type { Given } from "./next-command.js";
-
-/**
- * Returns the memory of a trace's step with `--early-release`, or undefined for a recorded run, which cannot be
- * re-executed.
- */
-export async function predictEarlyRelease(
-  trace: Trace,
-  { source, step, updateInBackward }: Pick<Given, "source" | "step" | "updateInBackward">,
-  progress: Pick<Progress, "show">,
-): Promise<HeldPeak | undefined> {
-  return predictReleased(trace, { source, options: step, updateInBackward }, progress);
-}
 
 /** A model, and how its step is run. */
 export interface StepToRelease {
@@ -25,8 +12,11 @@ export interface StepToRelease {
   readonly updateInBackward?: boolean | undefined;
 }
 
-/** Does the same as {@link predictEarlyRelease}, for parsed options. */
-export async function predictReleased(
+/**
+ * Returns the memory of a trace's step with `--early-release`, or undefined for a recorded run, which cannot be
+ * re-executed.
+ */
+export async function predictEarlyRelease(
   { header: { backend } }: Trace,
   { source, options, updateInBackward = false }: StepToRelease,
   progress: Pick<Progress, "show">,

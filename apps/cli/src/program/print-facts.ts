@@ -8,7 +8,7 @@ const prefix = "remat: ";
  * Writes facts amid the program's own output: on one line with a prefix that identifies remat, or on several if the
  * terminal is too narrow.
  */
-export function tellFacts(facts: Facts, io: Pick<ConsoleIo, "stderr" | "width">): void {
+export function printFacts(facts: Facts, io: Pick<ConsoleIo, "stderr" | "width">): void {
   const lines = factLines(facts, io.width === undefined ? undefined : io.width - prefix.length);
   io.stderr.write(terminal.lines(lines.map((line, i) => (i === 0 ? prefix : " ".repeat(prefix.length)) + line)));
 }

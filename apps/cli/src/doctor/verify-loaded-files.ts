@@ -12,7 +12,7 @@ export interface Verification {
 }
 
 /** Hashes everything that is loaded from the cache, as seen from the folder `from`, without loading it. */
-export async function verifyNative(
+export async function verifyLoadedFiles(
   from: string,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Verification> {
