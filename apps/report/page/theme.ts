@@ -2,7 +2,7 @@ import type { Colour } from "@remat/reporting";
 import type { Store } from "./state.js";
 
 /** Returns the visible theme, whether chosen or the system's. */
-export function currentTheme(): "light" | "dark" {
+function currentTheme(): "light" | "dark" {
   const chosen = document.documentElement.dataset["theme"];
   if (chosen === "light" || chosen === "dark") return chosen;
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";

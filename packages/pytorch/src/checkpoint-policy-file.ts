@@ -15,7 +15,7 @@ import { type JsonText, json } from "@remat/trace/emit";
  * The format version of files with the modules that run under `torch.utils.checkpoint`. The exporter rejects unknown
  * versions.
  */
-export const checkpointPolicyFormat = "remat-pytorch-policy/4";
+const checkpointPolicyFormat = "remat-pytorch-policy/4";
 
 /** How `remat.apply` treats a module, and the properties by which it recognizes that module. */
 export interface CheckpointedModule {

@@ -1,7 +1,7 @@
 import { RematError } from "@remat/trace";
 
 /** The kinds of events in the history of the CUDA allocator. */
-export const snapshotActions = [
+const snapshotActions = [
   "alloc",
   "free_requested",
   "free_completed",
@@ -68,7 +68,7 @@ export interface CudaSnapshotFile {
 }
 
 /** The schema of {@link CudaSnapshotFile}. */
-export const cudaSnapshotSchema = "cuda-snapshot/1";
+const cudaSnapshotSchema = "cuda-snapshot/1";
 
 /**
  * Returns `value` as a snapshot of the CUDA allocator.

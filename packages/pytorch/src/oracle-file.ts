@@ -133,7 +133,7 @@ export function lineAt({ lines = [] }: Pick<OracleFile, "lines">, place: number 
 }
 
 /** Schemas that {@link readPyTorchTrace} supports. */
-export const traceSchemas: readonly string[] = ["sac-oracle/1", "rt-oracle/1", "mem-oracle/1", "fsdp-oracle/1"];
+const traceSchemas: readonly string[] = ["sac-oracle/1", "rt-oracle/1", "mem-oracle/1", "fsdp-oracle/1"];
 
 /**
  * Returns `value` as a file of the exporter.

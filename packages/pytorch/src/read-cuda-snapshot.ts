@@ -3,7 +3,7 @@ import { asCudaSnapshot, type CudaSnapshotFile, type SnapshotOfDevice } from "./
 import { deviceOfSnapshot, framesOfStack, isOfProgram, lineOfFrame } from "./snapshot-device.js";
 
 /** The framework of a trace from {@link readCudaSnapshot}. Such a trace has allocations and no ops of a model. */
-export const cudaAllocatorFramework = "cuda-allocator";
+const cudaAllocatorFramework = "cuda-allocator";
 
 /** The number of frames in the name of an allocation. Its attributes have the whole stack. */
 const namedFrames = 3;

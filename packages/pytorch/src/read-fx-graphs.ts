@@ -50,7 +50,7 @@ export interface FxGraphs {
 }
 
 /** The current and earlier schemas of `remat.export_graphs`. */
-export const fxGraphsSchemas = ["fx-graphs/2", "fx-graphs/1"] as const;
+const fxGraphsSchemas = ["fx-graphs/2", "fx-graphs/1"] as const;
 
 const kindOfOp: Readonly<Record<string, FxNode["kind"]>> = {
   placeholder: "placeholder",

@@ -11,7 +11,7 @@ import {
 } from "@remat/trace";
 
 /** The version of the policy format, which each file states. The exporter rejects other versions. */
-export const pyTorchPolicyFormat = "remat-pytorch-policy/1";
+const pyTorchPolicyFormat = "remat-pytorch-policy/1";
 
 /**
  * The decision to save or recompute the result of one op in a module's forward pass, with the names of

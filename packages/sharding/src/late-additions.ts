@@ -30,7 +30,7 @@ interface OpenPass {
  * addition runs as soon as the second gradient is computed. FSDP inserts an autograd node of its own, so the addition
  * runs when the module's backward pass is over.
  */
-export function lateAdditions(trace: Trace, wrapped: ReadonlySet<number>): ReadonlyMap<number, number> {
+function lateAdditions(trace: Trace, wrapped: ReadonlySet<number>): ReadonlyMap<number, number> {
   return getOrInsert(knownAdditions(trace), [...wrapped].join(), () => findLateAdditions(trace, wrapped));
 }
 

@@ -3,7 +3,7 @@ import { scopeModes } from "./remat-scope.js";
 import { type CheckpointedModules, checkShardingPlan, planError, type ShardingPlan } from "./sharding-plan.js";
 
 /** The schema name in files of sharding plans. */
-export const shardingPlanSchema = "sharding-plan/1";
+const shardingPlanSchema = "sharding-plan/1";
 
 type Check = (value: unknown) => string | undefined;
 
@@ -83,7 +83,7 @@ export function readShardingPlan(text: string): ShardingPlan {
 }
 
 /** The schema name in files of checkpoint settings. */
-export const checkpointSchema = "checkpoint/1";
+const checkpointSchema = "checkpoint/1";
 
 const checkpointFields = { schema: isText, checkpoint: listOf(checkpointedFields) };
 

@@ -52,7 +52,7 @@ export function isSameOccurrence(a: Occurrence, b: Occurrence): boolean {
  * Returns whether two lists of outputs have the same dtypes and shapes. It creates no strings, since executors call
  * it for every op of every step.
  */
-export function haveSameTypes(a: readonly TensorType[], b: readonly TensorType[]): boolean {
+function haveSameTypes(a: readonly TensorType[], b: readonly TensorType[]): boolean {
   if (a === b) return true;
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i++) {

@@ -139,7 +139,7 @@ function ownFields(definition: ModelDefinition): ModelDefinition {
 }
 
 /** Returns a LayersModel as a definition, with random inputs of the shapes it expects. */
-export function definitionOfLayersModel(model: tfLayers.LayersModel, context: ModelContext): ModelDefinition {
+function definitionOfLayersModel(model: tfLayers.LayersModel, context: ModelContext): ModelDefinition {
   return withInputs({ name: model.name, model }, model, context);
 }
 

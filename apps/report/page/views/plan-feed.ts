@@ -27,7 +27,7 @@ export function budgetOf({ budget }: PageState, { plans }: ReportMeta): PlanWith
 }
 
 /** Returns the plan that a state shows, as an index of `meta.followed`, or -1 for none. */
-export function shownPlanOf(state: PageState, meta: ReportMeta): number {
+function shownPlanOf(state: PageState, meta: ReportMeta): number {
   if (state.plan === "recorded") return -1;
   const { followed, plans } = meta;
   const given = followed.findIndex(({ name }) => name !== "");

@@ -13,7 +13,7 @@ import { drawPlan } from "./plan-screen.js";
 import { drawStart } from "./start-screen.js";
 
 /** On smaller terminals only a message about the size is shown. */
-export const smallestScreen: ScreenSize = { columns: 60, rows: 12 };
+const smallestScreen: ScreenSize = { columns: 60, rows: 12 };
 
 /** A whole screen in its three parts. Together they have exactly the rows and the width of the terminal. */
 export interface DrawnScreen {

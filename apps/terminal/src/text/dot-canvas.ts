@@ -10,7 +10,7 @@ const dotBits = [
 ] as const;
 
 /** Two columns and four rows of dots in a cell. */
-export const dotsPerCell = { x: 2, y: 4 } as const;
+const dotsPerCell = { x: 2, y: 4 } as const;
 
 /**
  * Draws curves with braille characters, eight dots to a cell. In ASCII a cell shows whether its upper or lower half is

@@ -11,7 +11,7 @@ import { override, type Undo, undoAll } from "./override.js";
  * as usual. The constructors keep their prototypes, so `instanceof` works. Only `array.constructor === Float32Array`
  * fails while fills are skipped.
  */
-export const filledElements = 1024;
+const filledElements = 1024;
 
 const constructors = { float32: "Float32Array", int32: "Int32Array", bool: "Uint8Array" } as const;
 

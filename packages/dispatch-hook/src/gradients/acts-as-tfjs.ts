@@ -55,7 +55,7 @@ export function actsAsTfjs(kernel: string, gradient: GradFunc): boolean {
  * Returns the digest of a gradient function's actions in the kernel's test cases. Undefined if one fails, for example
  * because it reads values. @internal
  */
-export function actsDigest(kernel: string, gradient: GradFunc): string | undefined {
+function actsDigest(kernel: string, gradient: GradFunc): string | undefined {
   const [, ...trials] = known[kernel] ?? [];
   const acts: string[] = [];
   let tensors = 0;

@@ -30,7 +30,7 @@ const mostCharacters = 60;
  *
  * @internal
  */
-export function describeIssue(issue: v.BaseIssue<unknown>): string {
+function describeIssue(issue: v.BaseIssue<unknown>): string {
   const path = v.getDotPath(issue);
   const found = issue.received.slice(0, mostCharacters);
   const expected = issue.expected === null ? issue.message : `expected ${issue.expected}, found ${found}`;

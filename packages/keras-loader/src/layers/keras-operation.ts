@@ -66,7 +66,7 @@ export class KerasOperation extends layers.Layer {
 }
 
 /** Returns whether an argument stands for an input. */
-export function isInputReference(value: unknown): value is InputReference {
+function isInputReference(value: unknown): value is InputReference {
   return isObject(value) && typeof value["input"] === "number" && Object.keys(value).length === 1;
 }
 

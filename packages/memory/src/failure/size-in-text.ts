@@ -98,7 +98,7 @@ export function roundingOf(bytes: number): number {
 }
 
 /** Returns the error for a size that cannot be right. @internal */
-export function absurdSize(found: string): RematError {
+function absurdSize(found: string): RematError {
   const shown = found.length < mostCharacters ? found : `${found.slice(0, mostCharacters - 1)}…`;
   return new RematError(
     "ALLOCATOR_LOG",

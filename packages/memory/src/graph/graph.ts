@@ -73,7 +73,7 @@ export interface MemoryOptions {
 }
 
 /** Counts every device except the CPU, as torch's own filter does. */
-export function acceleratorOnly(device: string): boolean {
+function acceleratorOnly(device: string): boolean {
   return !/^cpu(:|$)/.test(device);
 }
 

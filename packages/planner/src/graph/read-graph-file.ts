@@ -1,20 +1,13 @@
 import { isRecord, RematError } from "@remat/trace";
 import { type PlanningGraph, planningGraph } from "./planning-graph.js";
 
-/** The contents of a file with the schema `rematerialization-graph/1`. */
-export interface GraphFile {
-  readonly schema: "rematerialization-graph/1";
-  readonly name?: string;
-  readonly nodes: readonly { readonly name?: string; readonly bytes: number; readonly cost: number }[];
-  readonly edges: readonly (readonly [from: number, to: number])[];
-}
-
 const schema = "rematerialization-graph/1";
 /** Limit on sums of bytes and costs, so that recomputation can be added without overflow. */
 const mostTogether = 1e300;
 
 /**
- * Returns the planning graph of a graph file. Each node creates one value. An edge to another node means that the other
+ * Returns the planning graph of a graph file, which has a `schema`, `nodes` with `bytes`, `cost` and an optional `name`,
+ * and `edges` as pairs of node indices. Each node creates one value. An edge to another node means that the other
  * node reads the value.
  *
  * @throws RematError `GRAPH_FILE` with the node or edge, for negative, non-numeric or too large bytes or cost, an edge

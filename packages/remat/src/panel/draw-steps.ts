@@ -67,7 +67,7 @@ function bandPath(
 }
 
 /** Describes the drawing for screen readers. */
-export function describeSteps(steps: readonly StepView[]): string {
+function describeSteps(steps: readonly StepView[]): string {
   const last = steps.at(-1);
   if (last === undefined) return "No step has been seen yet.";
   const peaks = steps.map(({ peakBytes }) => formatBytes(peakBytes)).join(", ");

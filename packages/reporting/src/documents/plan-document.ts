@@ -78,7 +78,7 @@ const textOf = (line: string): DocumentPart => ({ kind: "text", lines: [line] })
  *
  * @internal
  */
-export function describeOffloaded(
+function describeOffloaded(
   { tensors, bytes, reloadedBytes, hostPeakBytes, transferMs }: Offloaded,
   size: SizeFormat,
   time: TimeFormat,

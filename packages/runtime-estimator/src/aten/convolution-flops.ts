@@ -8,7 +8,7 @@ type Shape = readonly number[];
  * output, or of the input if the convolution is transposed. The weight's shape already accounts for groups. Padding
  * counts as data, and the bias does not count (both as in PyTorch).
  */
-export function convolutionFlops(input: Shape, weight: Shape, output: Shape, transposed: boolean): number {
+function convolutionFlops(input: Shape, weight: Shape, output: Shape, transposed: boolean): number {
   if (input.length === 0 || weight.length === 0) return 0;
   return 2 * input[0] * elementsOf(weight) * elementsOf((transposed ? input : output).slice(2));
 }

@@ -60,7 +60,7 @@ export interface TraceRecorderOptions {
 const ownGradient = "customGrad";
 
 /** Name of the mark in the trace after each weight update. */
-export const optimizerStepMark = "optimizerStep";
+const optimizerStepMark = "optimizerStep";
 
 /**
  * Records everything that {@link TraceRecorder} does, except modules and manually checkpointed blocks, which plans of

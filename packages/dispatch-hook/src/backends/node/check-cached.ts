@@ -61,7 +61,7 @@ export function checkCached(path: string, env: Environment = process.env): void 
  *
  * @internal
  */
-export function checkOwner(file: string, env: Environment = process.env): void {
+function checkOwner(file: string, env: Environment = process.env): void {
   const distrust = distrustOfWay(file, cacheFolder(env));
   if (distrust !== undefined)
     throw new RematError(

@@ -30,7 +30,7 @@ export interface NamedCheckpoints extends TorchCheckpoints {
 }
 
 /** The units that may be checkpointed: modules and parts of their forward pass, or only modules. */
-export const checkpointUnits = ["parts", "modules"] as const;
+const checkpointUnits = ["parts", "modules"] as const;
 /** The units that a plan may checkpoint. See {@link checkpointUnits}. */
 export type CheckpointUnits = (typeof checkpointUnits)[number];
 
