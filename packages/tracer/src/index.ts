@@ -16,6 +16,7 @@ export { noOptimizer, type OptimizerName, optimizerByName, optimizerNames } from
 export { OpRecorder } from "./recorder/op-recorder.js";
 export { TraceRecorder, type TraceRecorderOptions } from "./recorder/trace-recorder.js";
 export { SeededRandom } from "./seeded-random.js";
+export { cpuClock, type StepClock } from "./step-clock.js";
 export {
   type Checkpointing,
   checkpointings,

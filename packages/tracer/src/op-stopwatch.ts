@@ -53,15 +53,20 @@ export class OpStopwatch implements DispatchObserver {
   private next = 0;
   private startedAt = 0;
   private isTiming = false;
+  private opClockAtStart = 0;
   private readonly clock: StepClock;
+  private readonly opClock: StepClock | undefined;
 
   /**
    * @param trace the trace of the step
    * @param clock times whole steps, for example by CPU time; default: wall time
+   * @param opClock also times each op, which then takes the shorter of this time and wall time. Default: each op gets
+   *   its share of the step's time
    */
-  constructor(trace: Trace, clock: StepClock = () => performance.now()) {
+  constructor(trace: Trace, clock: StepClock = () => performance.now(), opClock?: StepClock) {
     this.trace = trace;
     this.clock = clock;
+    this.opClock = opClock;
     this.running = new Float64Array(trace.ops.count);
   }
 
@@ -86,8 +91,7 @@ export class OpStopwatch implements DispatchObserver {
     const wallMs = performance.now() - start;
     const ms = this.sinceOrWall(begun, wallMs);
     if (this.next < trace.ops.count) throw mismatch(this.next, this.expected(this.next), undefined);
-    // CPU time is too coarse for one op, so each op gets its share of the step's.
-    const share = wallMs > 0 ? ms / wallMs : 1;
+    const share = wallMs > 0 && this.opClock === undefined ? ms / wallMs : 1;
     for (let op = 0; op < this.running.length; op++) this.running[op] *= share;
     this.samples.push(this.running);
     note(this.besideOps, way, ms - sumOf(this.running));
@@ -157,12 +161,14 @@ export class OpStopwatch implements DispatchObserver {
 
   /** Starts the time of an op. */
   opStarting(): void {
+    this.opClockAtStart = this.opClock?.() ?? 0;
     this.startedAt = performance.now();
   }
 
   /** Ends the time of an op, after checking that it is the expected one. */
   opDone({ kernel, phase }: OpDone): void {
-    const ms = performance.now() - this.startedAt;
+    const wallMs = performance.now() - this.startedAt;
+    const ms = this.opClock === undefined ? wallMs : Math.min(wallMs, this.opClock() - this.opClockAtStart);
     if (!this.isTiming || phase === Phase.outside) return;
     const op = this.next++;
     const expected = this.expected(op);

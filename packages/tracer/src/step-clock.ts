@@ -12,11 +12,20 @@ const oneThread: ReadonlySet<string> = new Set(["cpu", "wasm"]);
  * @internal
  */
 export function stepClock(backend: string | undefined): StepClock {
+  return backend !== undefined && oneThread.has(backend) ? cpuClock() : wallClock;
+}
+
+const wallClock: StepClock = () => performance.now();
+
+/**
+ * Returns the clock of the CPU time of all threads of this process, or of wall time in browsers. The time of one op is
+ * the shorter of wall and CPU time: CPU time excludes other programs, and wall time counts parallel threads once.
+ */
+export function cpuClock(): StepClock {
   const { process } = globalThis as {
     readonly process?: { cpuUsage?(): { readonly user: number; readonly system: number } };
   };
-  if (backend === undefined || !oneThread.has(backend) || typeof process?.cpuUsage !== "function")
-    return () => performance.now();
+  if (typeof process?.cpuUsage !== "function") return wallClock;
   const { cpuUsage } = process;
   return () => {
     const { user, system } = cpuUsage.call(process);

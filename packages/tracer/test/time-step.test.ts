@@ -121,6 +121,30 @@ describe("timeStep", () => {
     expect(hostMs).toBeCloseTo(2 * count, 6);
   });
 
+  it("times each op by the shorter of wall and CPU time, if given a clock of CPU time", async () => {
+    const trace = await traceOf(network(8));
+    const { count, phase } = trace.ops;
+    const time = { wall: 0, cpu: 0 };
+    const cpu = () => time.cpu;
+    const stopwatch = new OpStopwatch(trace, cpu, cpu);
+    const now = vi.spyOn(performance, "now").mockImplementation(() => time.wall);
+    try {
+      stopwatch.time(() => {
+        for (let op = 0; op < count; op++) {
+          stopwatch.opStarting();
+          // Every second op waits for another program. The others run on two threads.
+          time.wall += op % 2 === 0 ? 50 : 1;
+          time.cpu += 2;
+          stopwatch.opDone({ kernel: trace.opName(op), phase: phase[op] } as OpDone);
+        }
+      });
+    } finally {
+      now.mockRestore();
+    }
+    const { runtimeMs } = stopwatch.times().trace.ops;
+    expect(Array.from(runtimeMs)).toEqual(Array.from({ length: count }, (_, op) => (op % 2 === 0 ? 2 : 1)));
+  });
+
   it("refuses a step that ends too early", async () => {
     const trace = await traceOf(network(8));
     const stopwatch = new OpStopwatch(trace);
