@@ -2,12 +2,13 @@ import { type DeviceSpec, type OpIndex, RuntimeSource, Trace } from "@remat/trac
 import { type CostOptions, computeDtype } from "./op-call.js";
 import { opCost } from "./op-cost.js";
 import { groupOps, opCallOf } from "./op-signatures.js";
-import { rooflineMs } from "./roofline.js";
+import { type OpTime, opTime } from "./op-time.js";
 
 /**
- * Returns a copy of `trace` with every op estimated for `device` by the roofline model. It fills the columns
- * `runtimeMs`, `runtimeSource`, `flops`, `bytesRead` and `bytesWritten`, including those of runs recorded in other
- * dtypes. Existing FLOPs and bytes are kept and used, so that an op without a formula can also be estimated for another
+ * Returns a copy of `trace` with every op estimated for `device`: by the measured speeds of a calibrated device,
+ * otherwise by the roofline model. It fills the columns `runtimeMs`, `runtimeSource`, `flops`, `bytesRead` and
+ * `bytesWritten`, including those of runs recorded in other dtypes. If the device is calibrated, `runtimeSpreadMs` is
+ * the expected error. A calibration applies to steps of its backend. Existing FLOPs and bytes are kept and used, so that an op without a formula can also be estimated for another
  * device. Existing runtimes are replaced. With `asPytorch`, all FLOPs and bytes come from PyTorch's formulas.
  *
  * Needs no framework. The time is linear in the number of ops, and ops with equal cost are estimated once.
@@ -18,8 +19,10 @@ import { rooflineMs } from "./roofline.js";
 export function priceTrace(trace: Trace, device: DeviceSpec, options: CostOptions = {}): Trace {
   const { ops } = trace;
   const { ofOp, firstOp } = groupOps(trace);
-  const group = priceGroups(trace, firstOp, device, options);
+  const usable = calibratedFor(trace.header.backend, device);
+  const group = priceGroups(trace, firstOp, usable, options);
   const runtimeMs = new Float64Array(ops.count);
+  const runtimeSpreadMs = new Float64Array(ops.count);
   const keep = (column: Float64Array): Float64Array =>
     options.asPytorch === true ? new Float64Array(ops.count).fill(Number.NaN) : column.slice();
   const [flops, bytesRead, bytesWritten] = [ops.flops, ops.bytesRead, ops.bytesWritten].map(keep);
@@ -33,12 +36,14 @@ export function priceTrace(trace: Trace, device: DeviceSpec, options: CostOption
       flops[op] === group.flops[g] &&
       bytesRead[op] === group.bytesRead[g] &&
       bytesWritten[op] === group.bytesWritten[g];
-    runtimeMs[op] = computed ? group.runtimeMs[g] : priceKept(op);
+    const kept = computed ? undefined : priceKept(op);
+    runtimeMs[op] = kept?.ms ?? group.runtimeMs[g];
+    runtimeSpreadMs[op] = kept?.spreadMs ?? group.spreadMs[g];
   }
   const priced = trace.withRuntimes({
     runtimeMs,
     runtimeSource: new Uint8Array(ops.count).fill(RuntimeSource.roofline),
-    runtimeSpreadMs: new Float64Array(ops.count).fill(Number.NaN),
+    runtimeSpreadMs,
     runtimeRuns: new Int32Array(ops.count),
     flops,
     bytesRead,
@@ -48,10 +53,11 @@ export function priceTrace(trace: Trace, device: DeviceSpec, options: CostOption
   const recordedIn = Array.from(trace.recordedIn, ([dtype, run]) => [dtype, priceTrace(run, device, options)] as const);
   return new Trace({ ...priced, recordedIn: new Map(recordedIn) });
 
-  function priceKept(op: OpIndex): number {
-    const dtype = computeDtype(opCallOf(trace, op));
+  function priceKept(op: OpIndex): OpTime {
+    const call = opCallOf(trace, op);
+    const dtype = computeDtype(call);
     const cost = { flops: flops[op], bytesRead: bytesRead[op], bytesWritten: bytesWritten[op], dtype };
-    return rooflineMs(cost, device, options);
+    return opTime(call, cost, usable, options);
   }
 }
 
@@ -61,13 +67,29 @@ export function priceTrace(trace: Trace, device: DeviceSpec, options: CostOption
  */
 function priceGroups(trace: Trace, firstOp: readonly number[], device: DeviceSpec, options: CostOptions) {
   const column = () => new Float64Array(firstOp.length);
-  const group = { flops: column(), bytesRead: column(), bytesWritten: column(), runtimeMs: column() };
+  const group = {
+    flops: column(),
+    bytesRead: column(),
+    bytesWritten: column(),
+    runtimeMs: column(),
+    spreadMs: column(),
+  };
   for (let g = 0; g < firstOp.length; g++) {
-    const cost = opCost(opCallOf(trace, firstOp[g]), trace.header.framework, options);
+    const call = opCallOf(trace, firstOp[g]);
+    const cost = opCost(call, trace.header.framework, options);
+    const { ms, spreadMs } = opTime(call, cost, device, options);
     group.flops[g] = cost.flops;
     group.bytesRead[g] = cost.bytesRead;
     group.bytesWritten[g] = cost.bytesWritten;
-    group.runtimeMs[g] = rooflineMs(cost, device, options);
+    group.runtimeMs[g] = ms;
+    group.spreadMs[g] = spreadMs;
   }
   return group;
+}
+
+/** Returns the device without its measured speeds if they are of another backend. */
+function calibratedFor(backend: string | undefined, device: DeviceSpec): DeviceSpec {
+  if (device.calibration === undefined || device.calibration.backend === backend) return device;
+  const { calibration: _, kernels: __, ...roofline } = device;
+  return roofline;
 }

@@ -96,6 +96,40 @@ describe("parseDeviceSpec", () => {
     });
   });
 
+  const speed = { launchUs: 12.5, memoryGBps: 9, tflops: 0.1, error: 0.1, calls: 6 };
+  const calibration = {
+    ...{ backend: "cpu", backendVersion: "tfjs 4.22.0", machine: "2 × CPU; node 20.19.5" },
+    ...{ at: "2026-11-29T10:00:00.000Z", cacheBytes: 2 ** 20, dispatchUs: 0, error: 0.2, drift: 1.01, notes: ["slow"] },
+  };
+  const calibrated = {
+    ...spec,
+    kernels: { "Add/scalar": speed, matmul: { ...speed, beyondCacheGBps: 4 } },
+    calibration,
+  };
+
+  test("takes the measured speeds of a calibrated device, and gives them back as they are", () => {
+    const parsed = parseDeviceSpec(JSON.stringify(calibrated));
+    expect(parsed).toEqual({ ...calibrated, allocationUnitBytes: 1 });
+    expect(parseDeviceSpec(JSON.stringify(parsed))).toEqual(parsed);
+  });
+
+  const withSpeed = (change: object) => ({ ...calibrated, kernels: { Add: { ...speed, ...change } } });
+  const withCalibration = (change: object) => ({ ...calibrated, calibration: { ...calibration, ...change } });
+  test.each<[string, unknown, string]>([
+    ["speeds alone", { ...calibrated, calibration: undefined }, "'calibration': expected together with 'kernels'"],
+    ["a calibration alone", { ...spec, calibration }, "'calibration': expected together with 'kernels'"],
+    ["an unknown rate", withSpeed({ gflops: 1 }), "'kernels.Add.gflops': expected one of the fields launchUs,"],
+    ["no launch", withSpeed({ launchUs: undefined }), "'kernels.Add.launchUs': found nothing, expected microseconds"],
+    ["a rate of 0", withSpeed({ tflops: 0 }), "'kernels.Add.tflops': found '0', expected TFLOP/s above 0"],
+    ["a negative error", withCalibration({ error: -1 }), "'calibration.error': found '-1', expected a share from 0 up"],
+    ["an unknown fact", withCalibration({ host: "me" }), "'calibration.host': expected one of the fields backend,"],
+    [
+      "notes as text",
+      withCalibration({ notes: "slow" }),
+      "'calibration.notes': found 'slow', expected a list of texts",
+    ],
+  ])("refuses %s", (_, json, message) => expect(() => parseDeviceSpec(json)).toThrow(message));
+
   test.each<[string, unknown, string]>([
     ["no JSON", "{name", "device spec: expected JSON, found '{name'"],
     ["no object", [1], "device spec: field 'the spec': found '[1]', expected an object"],

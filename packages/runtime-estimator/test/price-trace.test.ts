@@ -46,6 +46,50 @@ describe("rooflineMs", () => {
   });
 });
 
+describe("a calibrated device", () => {
+  const speed = { launchUs: 10, memoryGBps: 1, error: 0.1, calls: 5 };
+  const facts = { backendVersion: "tfjs", machine: "this", at: "2026-11-29", drift: 1, notes: [] };
+  const spec: DeviceSpec = {
+    ...deviceSpec("cpu"),
+    kernels: { Relu: speed, "Add/scalar": { ...speed, launchUs: 20 }, elementwise: { ...speed, launchUs: 30 } },
+    calibration: { backend: "cpu", ...facts, cacheBytes: 1000, dispatchUs: 5, error: 0.2 },
+  };
+  const traceOf = (backend: string): Trace => {
+    const b = new TraceBuilder({ framework: "tfjs", backend, device: "cpu", mode: "fake", allocationUnitBytes: 1 });
+    const tensor = (...shape: number[]) =>
+      b.tensor({ storage: b.allocate(4 * shape.reduce((a, n) => a * n, 1)), dtype: "float32", shape });
+    const [x, one] = [tensor(50), tensor(1)];
+    b.op({ name: "Relu", inputs: [x], outputs: [tensor(50)] });
+    b.op({ name: "Relu", inputs: [tensor(500)], outputs: [tensor(500)] });
+    b.op({ name: "Add", inputs: [x, one], outputs: [tensor(50)] });
+    b.op({ name: "Add", inputs: [x, x], outputs: [tensor(50)] });
+    b.op({ name: "BatchMatMul", inputs: [tensor(1, 5, 10), tensor(1, 10, 5)], outputs: [tensor(1, 5, 5)] });
+    return b.build();
+  };
+
+  test("prices ops by the kind of their call, their kernel or their class, with the framework's time", () => {
+    const { runtimeMs, runtimeSpreadMs } = priceTrace(traceOf("cpu"), spec).ops;
+    // 400 B at 1 GB/s are 0.4 µs. Without a rate beyond the cache, only the first 1,000 of 4,000 B take time.
+    const expected = [10.4, 11, 20.404, 30.6].map((us) => (us + 5) / 1e3);
+    for (const [op, ms] of expected.entries()) {
+      expect(runtimeMs[op]).toBeCloseTo(ms, 12);
+      expect(runtimeSpreadMs[op]).toBeCloseTo(0.2 * ms, 12);
+    }
+  });
+  test("prices kernels that no measured speed covers by the roofline", () => {
+    const [of, by] = [spec, deviceSpec("cpu")].map((each) => priceTrace(traceOf("cpu"), each).ops);
+    expect(of.runtimeMs[4]).toBe(by.runtimeMs[4]);
+    expect(of.runtimeSpreadMs[4]).toBeNaN();
+  });
+  test("prices steps of other backends, and all as PyTorch does, by the roofline", () => {
+    const by = (backend: string, each: DeviceSpec, options = {}) =>
+      runtimes(priceTrace(traceOf(backend), each, options));
+    expect(by("wasm", spec)).toEqual(by("wasm", deviceSpec("cpu")));
+    const asPytorch = { asPytorch: true };
+    expect(by("cpu", spec, asPytorch)).toEqual(by("cpu", deviceSpec("cpu"), asPytorch));
+  });
+});
+
 describe("priceTrace", () => {
   test("prices every op, and views at nothing", () => {
     fc.assert(

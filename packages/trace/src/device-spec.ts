@@ -13,6 +13,47 @@ export interface DeviceNetwork {
   readonly latencyUs: number;
 }
 
+/**
+ * Measured speed of one kernel, or of a class of kernels. A call takes `launchUs`, plus its bytes divided by the
+ * bandwidths, plus its FLOPs divided by `tflops`. A rate that is left out adds no time.
+ */
+export interface KernelSpeed {
+  /** Time of a call on tiny tensors, in microseconds, without the framework around it. */
+  readonly launchUs: number;
+  /** Rate at which the first `cacheBytes` of a call's tensors are read and written, in GB/s. */
+  readonly memoryGBps?: number;
+  /** Rate of the bytes beyond `cacheBytes`, in GB/s. */
+  readonly beyondCacheGBps?: number;
+  /** Rate of its FLOPs, in TFLOP/s. */
+  readonly tflops?: number;
+  /** Median relative error of calls that the fit had not seen: 0.1 is 10%. */
+  readonly error: number;
+  /** Number of distinct calls that were measured. */
+  readonly calls: number;
+}
+
+/** How the kernel speeds of a device were measured. */
+export interface DeviceCalibration {
+  /** Backend of TensorFlow.js whose kernels were measured: `tensorflow`, `wasm`, `cpu`. */
+  readonly backend: string;
+  /** Versions of TensorFlow.js and of the library below it. */
+  readonly backendVersion: string;
+  /** The processor and the runtime. */
+  readonly machine: string;
+  /** When it was measured, in ISO 8601. */
+  readonly at: string;
+  /** Bytes of a call's tensors up to which `memoryGBps` of its kernel applies. */
+  readonly cacheBytes: number;
+  /** Time that the framework adds to each op, in microseconds. */
+  readonly dispatchUs: number;
+  /** Median relative error of calls that the fit had not seen, over all kernels. */
+  readonly error: number;
+  /** Ratio of the last to the first times of the same calls. Far from 1 means that the machine changed its speed. */
+  readonly drift: number;
+  /** Kernels that could not be measured, and warnings. */
+  readonly notes: readonly string[];
+}
+
 /** The properties of a device that the roofline cost model and the allocator model use. */
 export interface DeviceSpec {
   /** Short name, as used on the command line (`a100`). */
@@ -41,6 +82,13 @@ export interface DeviceSpec {
    * unknown.
    */
   readonly oneDnn?: boolean;
+  /**
+   * Measured speed by kernel (`Conv2D`), by kind of call of a kernel (`Conv2D/1x1`) or by class of kernels
+   * (`convolution`). If given, ops are priced by it instead of by the roofline.
+   */
+  readonly kernels?: Readonly<Record<string, KernelSpeed>>;
+  /** How `kernels` were measured. */
+  readonly calibration?: DeviceCalibration;
   /** Source of the numbers. */
   readonly source?: string;
 }

@@ -650,6 +650,10 @@ export const errorReference = {
       meaning: "The current backend does not compute, so it cannot be timed.",
       cure: "Run the benchmark on a real backend.",
     },
+    CALIBRATE_BACKEND: {
+      meaning: "Kernels of the current backend cannot be calibrated: they do not compute, or run on after they return.",
+      cure: "Calibrate `tensorflow` on a CPU, `wasm` or `cpu`.",
+    },
     BENCHMARK_CACHE: { meaning: "The file with measured times is damaged.", cure: "Delete it to measure again." },
     SAC_NOTHING_RECORDED: {
       meaning: "The estimator recorded no step.",

@@ -1,4 +1,11 @@
-import { type DeviceNetwork, type DeviceSpec, parseJsonText, RematError } from "@remat/trace";
+import {
+  type DeviceCalibration,
+  type DeviceNetwork,
+  type DeviceSpec,
+  type KernelSpeed,
+  parseJsonText,
+  RematError,
+} from "@remat/trace";
 import { allocationUnits } from "./allocation-units.js";
 
 const fields = [
@@ -11,9 +18,13 @@ const fields = [
   "allocationUnitBytes",
   "pricePerHour",
   "oneDnn",
+  "kernels",
+  "calibration",
   "source",
 ];
 const networkFields = ["perNode", "nodeGBps", "betweenGBps", "latencyUs"];
+const speedFields = ["launchUs", "memoryGBps", "beyondCacheGBps", "tflops", "error", "calls"];
+const calibrationFields = "backend backendVersion machine at cacheBytes dispatchUs error drift notes".split(" ");
 
 /**
  * Parses your own device spec, from JSON text or a parsed value. `name`, `tflops` (TFLOP/s by dtype, at least
@@ -42,6 +53,12 @@ export function parseDeviceSpec(json: unknown): DeviceSpec {
   if (record["pricePerHour"] !== undefined)
     spec.pricePerHour = expectNumber("pricePerHour", record["pricePerHour"], "a price above 0");
   if (record["oneDnn"] !== undefined) spec.oneDnn = expectFlag("oneDnn", record["oneDnn"]);
+  if ((record["kernels"] === undefined) !== (record["calibration"] === undefined))
+    fail("calibration", "expected together with 'kernels', as remat calibrate writes them");
+  if (record["kernels"] !== undefined) {
+    spec.kernels = expectKernels(record["kernels"]);
+    spec.calibration = expectCalibration(record["calibration"]);
+  }
   if (record["source"] !== undefined) spec.source = expectText("source", record["source"]);
   return spec;
 }
@@ -69,16 +86,58 @@ function expectObject(field: string, value: unknown): Readonly<Record<string, un
 }
 
 function expectNetwork(value: unknown): DeviceNetwork {
-  const record = expectObject("network", value);
-  for (const field of Object.keys(record))
-    if (!networkFields.includes(field))
-      fail(`network.${field}`, `expected one of the fields ${networkFields.join(", ")}`);
+  const record = expectFields("network", value, networkFields);
   return {
     perNode: expectCount("network.perNode", record["perNode"]),
     nodeGBps: expectNumber("network.nodeGBps", record["nodeGBps"], "GB/s above 0"),
     betweenGBps: expectNumber("network.betweenGBps", record["betweenGBps"], "GB/s above 0"),
     latencyUs: expectNumber("network.latencyUs", record["latencyUs"], "microseconds above 0"),
   };
+}
+
+function expectKernels(value: unknown): Readonly<Record<string, KernelSpeed>> {
+  const kernels = Object.entries(expectObject("kernels", value));
+  return Object.fromEntries(kernels.map(([kernel, speed]) => [kernel, expectSpeed(`kernels.${kernel}`, speed)]));
+}
+
+function expectSpeed(field: string, value: unknown): KernelSpeed {
+  const record = expectFields(field, value, speedFields);
+  const rate = (name: string, unit: string) =>
+    record[name] === undefined ? {} : { [name]: expectNumber(`${field}.${name}`, record[name], `${unit} above 0`) };
+  return {
+    launchUs: expectAmount(`${field}.launchUs`, record["launchUs"], "microseconds"),
+    ...rate("memoryGBps", "GB/s"),
+    ...rate("beyondCacheGBps", "GB/s"),
+    ...rate("tflops", "TFLOP/s"),
+    error: expectAmount(`${field}.error`, record["error"], "a share"),
+    calls: expectAmount(`${field}.calls`, record["calls"], "a number of calls"),
+  };
+}
+
+function expectCalibration(value: unknown): DeviceCalibration {
+  const record = expectFields("calibration", value, calibrationFields);
+  const text = (name: string) => expectText(`calibration.${name}`, record[name]);
+  const { notes } = record;
+  if (!Array.isArray(notes) || notes.some((note) => typeof note !== "string"))
+    fail("calibration.notes", `found ${quote(notes)}, expected a list of texts`);
+  return {
+    backend: text("backend"),
+    backendVersion: text("backendVersion"),
+    machine: text("machine"),
+    at: text("at"),
+    cacheBytes: expectWhole("calibration.cacheBytes", record["cacheBytes"]),
+    dispatchUs: expectAmount("calibration.dispatchUs", record["dispatchUs"], "microseconds"),
+    error: expectAmount("calibration.error", record["error"], "a share"),
+    drift: expectNumber("calibration.drift", record["drift"], "a ratio above 0"),
+    notes: notes as string[],
+  };
+}
+
+function expectFields(field: string, value: unknown, known: readonly string[]): Readonly<Record<string, unknown>> {
+  const record = expectObject(field, value);
+  for (const name of Object.keys(record))
+    if (!known.includes(name)) fail(`${field}.${name}`, `expected one of the fields ${known.join(", ")}`);
+  return record;
 }
 
 function expectText(field: string, value: unknown): string {
@@ -94,6 +153,12 @@ function expectFlag(field: string, value: unknown): boolean {
 function expectNumber(field: string, value: unknown, expected: string): number {
   if (typeof value !== "number" || !Number.isFinite(value) || value <= 0)
     fail(field, `found ${quote(value)}, expected ${expected}`);
+  return value as number;
+}
+
+function expectAmount(field: string, value: unknown, expected: string): number {
+  if (typeof value !== "number" || !Number.isFinite(value) || value < 0)
+    fail(field, `found ${quote(value)}, expected ${expected} from 0 up`);
   return value as number;
 }
 
