@@ -23,6 +23,10 @@ export const importTable = {
   "keras-loader": { pure: false, imports: ["trace"] },
   "runtime-estimator": { pure: true, imports: ["trace"] },
   "runtime-estimator/benchmark": { pure: false, imports: ["trace", "dispatch-hook"] },
+  "runtime-estimator/calibrate": {
+    pure: false,
+    imports: ["trace", "dispatch-hook", "tracer", "runtime-estimator/benchmark"],
+  },
   "runtime-estimator/step": { pure: false, imports: ["trace", "tracer", "runtime-estimator/benchmark"] },
   memory: { pure: true, imports: ["trace"] },
   "sac-core": { pure: true, imports: ["trace", "memory"] },
@@ -126,6 +130,7 @@ export const importTable = {
       "keras-loader",
       "runtime-estimator",
       "runtime-estimator/benchmark",
+      "runtime-estimator/calibrate",
       "runtime-estimator/step",
       "sac-core/estimator",
       "memory",

@@ -7,6 +7,7 @@ export const ownFileReaders = new Map([
   ["apps/cli/src/commands/watch.ts", "the step that the watcher wrote"],
   ["apps/cli/src/doctor/examine.ts", "manifests of installed packages"],
   ["apps/cli/src/doctor/probe-process.ts", "manifests of installed packages"],
+  ["apps/cli/src/installed-version.ts", "manifests of installed packages"],
   ["apps/cli/src/fit/build-hash.ts", "remat's own files"],
   ["apps/cli/src/named-pipe.ts", "the named pipe that MODEL is, without waiting for its writer"],
   ["apps/cli/src/version.ts", "remat's own manifest"],

@@ -1,3 +1,5 @@
+export { kernelClasses } from "./calibrated/kernel-class.js";
+export { describeMachine } from "./describe-machine.js";
 export { allocationUnits } from "./device-specs/allocation-units.js";
 export { defaultDevice, defaultDeviceHere, deviceSpec, deviceSpecs } from "./device-specs/device-specs.js";
 export { parseDeviceSpec } from "./device-specs/parse-device-spec.js";

@@ -1,13 +1,6 @@
 import { findBackend } from "@remat/dispatch-hook/backends";
 import * as tf from "@tensorflow/tfjs-core";
-
-interface HostGlobals {
-  readonly process?: {
-    readonly versions?: { readonly node?: string };
-    getBuiltinModule?(name: string): { cpus(): readonly { readonly model: string }[] } | undefined;
-  };
-  readonly navigator?: { readonly userAgent?: string; readonly hardwareConcurrency?: number };
-}
+import { describeMachine } from "../describe-machine.js";
 
 /** Fields of tfjs-node's backend that describe the library below it. */
 interface NativeBackend {
@@ -24,15 +17,16 @@ interface NativeBackend {
  * describeEnvironment(); // "cpu, tfjs 4.22.0; 8 × Intel(R) Xeon(R) …; node 20.19.5"
  */
 export function describeEnvironment(): string {
-  const { process, navigator } = globalThis as HostGlobals;
-  const { isUsingGpuDevice, binding } = tf.backend() as NativeBackend;
-  const version = binding?.TF_Version === undefined ? "" : `, TensorFlow ${binding.TF_Version}`;
-  const backend = `${tf.getBackend()}${isUsingGpuDevice === true ? " on a GPU" : ""}, tfjs ${tf.version_core}${version}`;
-  const cpus = process?.getBuiltinModule?.("node:os")?.cpus();
-  if (cpus !== undefined && cpus.length > 0)
-    return `${backend}; ${cpus.length} × ${cpus[0].model.trim()}; node ${process?.versions?.node ?? "of unknown version"}`;
-  return `${backend}; ${navigator?.hardwareConcurrency ?? "?"} × unknown processor; ${navigator?.userAgent ?? "unknown runtime"}`;
+  return `${tf.getBackend()}${isOnGpu() ? " on a GPU" : ""}, ${describeVersions()}; ${describeMachine()}`;
 }
+
+/** Returns the versions of TensorFlow.js and of the library below the current backend. @internal */
+export function describeVersions(): string {
+  const { binding } = tf.backend() as NativeBackend;
+  return `tfjs ${tf.version_core}${binding?.TF_Version === undefined ? "" : `, TensorFlow ${binding.TF_Version}`}`;
+}
+
+const isOnGpu = (): boolean => (tf.backend() as NativeBackend).isUsingGpuDevice === true;
 
 /** Returns whether kernels of the current backend may return before they have finished. */
 export const isAsynchronous = (): boolean => findBackend(tf.getBackend()).deviceOf(tf.backend()).isAsynchronous;

@@ -1,0 +1,225 @@
+import { openDispatchMode } from "@remat/dispatch-hook";
+import type { BackendName } from "@remat/dispatch-hook/backends";
+import { type DeviceSpec, RematError } from "@remat/trace";
+import { cpuClock, OpStopwatch, prepareStep, type TrainingStep, traceFakeStep } from "@remat/tracer";
+import type { StepRequest } from "@remat/tracer/step";
+import * as tf from "@tensorflow/tfjs-core";
+import { describeVersions, isAsynchronous } from "../benchmark/environment.js";
+import { describeMachine, deviceSpec } from "../index.js";
+import type { CalibrationCase } from "./calibration-case.js";
+import { allCases, calibrationStep, randomValues, runCase, type SizedCase } from "./calibration-step.js";
+import { dispatchStep } from "./dispatch-step.js";
+import { fitDevice } from "./fit-device.js";
+import { median } from "./fit-speed.js";
+
+/** Options of `calibrate`. */
+export interface CalibrateOptions {
+  /** Time for measuring, in milliseconds. Checking the ops before takes some seconds more. Default: 40,000. */
+  readonly budgetMs?: number;
+  /** Name of the device. Default: `here`. */
+  readonly name?: string;
+  /** Memory of the device in bytes, and whether its CPU uses oneDNN, if known. */
+  readonly facts?: Pick<DeviceSpec, "memoryBytes" | "oneDnn">;
+  /** Called after each op that was checked, and after each round of measuring. */
+  readonly onProgress?: (progress: CalibrationProgress) => void;
+  /** Stops between two ops or rounds. */
+  readonly signal?: AbortSignal;
+  /** The ops to measure. Default: all. */
+  readonly cases?: readonly CalibrationCase[];
+}
+
+/** Progress of `calibrate`. */
+export interface CalibrationProgress {
+  readonly phase: "checking" | "measuring";
+  /** Share of this phase that is done, from 0 to 1. */
+  readonly share: number;
+}
+
+/** Change of speed between the first and the last rounds above which a note is added. */
+export const mostDrift = 0.2;
+
+/** Rounds without which no median is robust. */
+const fewestRounds = 3;
+
+/**
+ * Measures a designed set of ops on the current backend, and fits the speed of each kernel: launch cost, bandwidth
+ * within and beyond the cache, and FLOP/s. The result is a device whose ops `priceTrace` prices by these speeds.
+ *
+ * Ops run in rounds, in the mixed order of a real step, and each counts with the median of its rounds. Times are the
+ * shorter of wall time and CPU time, so other programs on the machine hardly affect them. An op that fails, or that
+ * takes too long at some size, is left out and noted.
+ *
+ * @throws RematError `CALIBRATE_BACKEND` if kernels of the backend may still run after they return; also the reason of
+ *   `signal`
+ * @example
+ * await tf.setBackend("cpu");
+ * const device = await calibrate({ budgetMs: 20_000 });
+ * const timed = priceTrace(trace, device);
+ */
+export async function calibrate(options: CalibrateOptions = {}): Promise<DeviceSpec> {
+  checkBackend();
+  const { budgetMs = 40_000, name = "here", facts = {} } = options;
+  const { cases, notes } = await runnableCases(options.cases ?? allCases(), { ...options, mostMs: Math.max(10, budgetMs / 1000) });
+  const { timed, drift } = await measureRounds(cases, budgetMs, options);
+  const { kernels, cacheBytes, error } = fitDevice(timed);
+  const base = deviceSpec("cpu");
+  const { tflops = base.tflops["float32"], memoryGBps = base.memoryGBps } = peaksOf(Object.values(kernels));
+  return {
+    name,
+    tflops: { float32: tflops },
+    memoryGBps,
+    allocationUnitBytes: base.allocationUnitBytes,
+    ...facts,
+    kernels,
+    calibration: {
+      backend: tf.getBackend(),
+      backendVersion: describeVersions(),
+      machine: describeMachine(),
+      at: new Date().toISOString(),
+      cacheBytes,
+      dispatchUs: await measureDispatch(Math.min(3000, budgetMs / 10)),
+      error,
+      drift,
+      notes: [...notes, ...driftNotes(drift)],
+    },
+    source: "measured by remat calibrate",
+  };
+}
+
+function checkBackend(): void {
+  const isFake = "standsFor" in tf.backend();
+  if (!isFake && !isAsynchronous()) return;
+  throw new RematError(
+    "CALIBRATE_BACKEND",
+    `backend '${tf.getBackend()}' ${isFake ? "does not compute" : "may run kernels after they return"}, so its kernels cannot be calibrated. Choose tensorflow, wasm or cpu.`,
+  );
+}
+
+interface RunnableCases {
+  readonly cases: readonly SizedCase[];
+  readonly notes: readonly string[];
+}
+
+/** Runs each case once, and keeps those that work and are fast enough to run many times. */
+async function runnableCases(
+  cases: readonly CalibrationCase[],
+  { mostMs, onProgress, signal }: CalibrateOptions & { readonly mostMs: number },
+): Promise<RunnableCases> {
+  const values = randomValues();
+  const kept: SizedCase[] = [];
+  const slow = new Set<string>();
+  const failed = new Map<string, string>();
+  const clock = cpuClock();
+  try {
+    for (const [at, each] of cases.entries()) {
+      signal?.throwIfAborted();
+      if (!slow.has(each.kind)) {
+        const start = clock();
+        try {
+          const elements = runCase(each, values);
+          if (clock() - start > mostMs) slow.add(each.kind);
+          else kept.push({ ...each, elements });
+        } catch (error) {
+          failed.set(each.kind, `${each.name} failed: ${(error as Error).message.split("\n")[0]}`);
+        }
+      }
+      onProgress?.({ phase: "checking", share: (at + 1) / cases.length });
+      if (at % 20 === 0) await new Promise((resolve) => setTimeout(resolve));
+    }
+  } finally {
+    values.dispose();
+  }
+  const notes = [...failed.values()];
+  if (slow.size > 0) notes.push(slowNote([...slow]));
+  return { cases: kept, notes };
+}
+
+function slowNote(kinds: readonly string[]): string {
+  const more = kinds.length > 3 ? ` and ${kinds.length - 3} other kinds of ops` : "";
+  return `large sizes of ${kinds.slice(0, 3).join(", ")}${more} take too long to measure, so their times are extrapolated`;
+}
+
+/** Times all cases in rounds until the time is up. */
+async function measureRounds(cases: readonly SizedCase[], budgetMs: number, { onProgress, signal }: CalibrateOptions) {
+  const step = calibrationStep(cases);
+  const request = { backend: tf.getBackend() as BackendName, predict: true };
+  const trace = await traceFakeStep(step, request);
+  const stopwatch = new OpStopwatch(trace, cpuClock(), cpuClock());
+  const roundMs = await takeTimed(step, request, stopwatch, {
+    budgetMs,
+    onRound: (share) => {
+      signal?.throwIfAborted();
+      onProgress?.({ phase: "measuring", share });
+    },
+  });
+  const part = Math.ceil(roundMs.length / 3);
+  return { timed: stopwatch.times().trace, drift: median(roundMs.slice(-part)) / median(roundMs.slice(0, part)) };
+}
+
+/** Returns the time that TensorFlow.js adds to each op of a training step, in microseconds. */
+async function measureDispatch(budgetMs: number): Promise<number> {
+  const request = { backend: tf.getBackend() as BackendName, optimizer: "adam" as const };
+  const trace = await traceFakeStep(dispatchStep, request);
+  const stopwatch = new OpStopwatch(trace, cpuClock());
+  await takeTimed(dispatchStep, request, stopwatch, { budgetMs, warmUpSteps: 20 });
+  return Math.max(0, (1e3 * stopwatch.times().hostMs) / trace.ops.count);
+}
+
+interface Rounds {
+  readonly budgetMs: number;
+  /** Default: 1. */
+  readonly warmUpSteps?: number;
+  /** Called after each round with the share of the time that is spent, from 0 to 1. */
+  readonly onRound?: (share: number) => void;
+}
+
+/** Runs and times steps until the time is up, and returns the milliseconds of each. */
+async function takeTimed(
+  exported: unknown,
+  request: StepRequest,
+  stopwatch: OpStopwatch,
+  { budgetMs, warmUpSteps = 1, onRound }: Rounds,
+): Promise<readonly number[]> {
+  // The hook stays installed for all steps. Installing it for each step would create new code, which is slow at first.
+  const close = openDispatchMode({});
+  let step: TrainingStep | undefined;
+  try {
+    step = await prepareStep(exported, request);
+    const take = step.take.bind(step, undefined);
+    for (let i = 0; i < warmUpSteps; i++) take();
+    const roundMs: number[] = [];
+    const start = performance.now();
+    for (let share = 0; roundMs.length < fewestRounds || share < 1; ) {
+      roundMs.push(stopwatch.time(take));
+      share = (performance.now() - start) / budgetMs;
+      onRound?.(Math.min(1, share));
+      // Allows garbage collection between steps, as in training.
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    return roundMs;
+  } finally {
+    step?.dispose();
+    close();
+  }
+}
+
+/** The highest rates of any kernel, for the roofline of ops that were not measured. */
+function peaksOf(speeds: readonly NonNullable<DeviceSpec["kernels"]>[string][]) {
+  const highest = (rates: readonly (number | undefined)[]): number | undefined => {
+    const known = rates.filter((rate) => rate !== undefined);
+    return known.length === 0 ? undefined : Math.max(...known);
+  };
+  return {
+    tflops: highest(speeds.filter(({ error }) => error < 0.25).map(({ tflops }) => tflops)),
+    memoryGBps: highest(speeds.filter(({ error }) => error < 0.25).map(({ beyondCacheGBps }) => beyondCacheGBps)),
+  };
+}
+
+function driftNotes(drift: number): readonly string[] {
+  const change = Math.round(100 * Math.abs(drift - 1));
+  if (change <= 100 * mostDrift) return [];
+  const how = drift > 1 ? "slower" : "faster";
+  return [
+    `the last rounds were ${change}% ${how} than the first: the processor changes its speed, or other programs ran. Calibrate again when the machine is idle.`,
+  ];
+}

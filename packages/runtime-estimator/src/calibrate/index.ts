@@ -1,0 +1,6 @@
+export {
+  type CalibrateOptions,
+  type CalibrationProgress,
+  calibrate,
+} from "./calibrate.js";
+export type { CalibrationCase, MakeInput } from "./calibration-case.js";
