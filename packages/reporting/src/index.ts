@@ -91,7 +91,7 @@ export {
 } from "./summarize-plan.js";
 export { type RegionCause, type RegionExcess, type RegionsSummary, summarizeRegions } from "./summarize-regions.js";
 export { type ModuleSacSummary, type SacSummary, type SummarizeSacOptions, summarizeSac } from "./summarize-sac.js";
-export { describeEstimate, isEstimated, type TimeFormat, timeFormat } from "./time-quality.js";
+export { describeEstimate, formatError, isEstimated, type TimeFormat, timeFormat } from "./time-quality.js";
 export {
   type EnvironmentFact,
   type EnvironmentGroup,

@@ -1,11 +1,13 @@
 import { RuntimeSource, type Trace } from "@remat/trace";
-import { formatEstimatedMs, formatMs } from "./format-quantity.js";
+import { formatEstimatedMs, formatMs, formatWholePercent } from "./format-quantity.js";
 import { labelDevice } from "./verdict/label-device.js";
 
 /** Formats milliseconds. */
 export type TimeFormat = (ms: number) => string;
 
-type TimedOps = { readonly ops: Pick<Trace["ops"], "runtimeSource"> };
+type TimedOps = {
+  readonly ops: Pick<Trace["ops"], "runtimeSource"> & Partial<Pick<Trace["ops"], "runtimeMs" | "runtimeSpreadMs">>;
+};
 
 /** How the op times of a trace were obtained. A trace with some measured times counts as measured. */
 type TimeQuality = "estimated" | "measured" | "imported" | "unknown";
@@ -38,10 +40,28 @@ export function timeFormat(trace: TimedOps): TimeFormat {
 export function describeTimes(device: string, trace: TimedOps): string {
   const quality = timeQuality(trace);
   if (quality === "measured" || quality === "imported") return `${quality} times`;
-  return quality === "estimated" ? describeEstimate(device) : `for ${labelDevice(device)}`;
+  return quality === "estimated" ? describeEstimate(device, estimateError(trace)) : `for ${labelDevice(device)}`;
 }
 
-/** Describes times that a roofline model estimated for `device`. */
-export function describeEstimate(device: string): string {
-  return `estimated for ${labelDevice(device)} (roofline, not calibrated)`;
+/**
+ * Describes times that were estimated for `device`.
+ *
+ * @param error the expected error of {@link estimateError}, if the device is calibrated
+ */
+export function describeEstimate(device: string, error?: string): string {
+  const how = error === undefined ? "roofline, not calibrated" : `calibrated, ${error}`;
+  return `estimated for ${labelDevice(device)} (${how})`;
+}
+
+/** Returns the expected error of estimates by a calibrated device. Undefined for estimates by a roofline. */
+export function estimateError({ ops: { runtimeMs = none, runtimeSpreadMs = none } }: TimedOps): string | undefined {
+  const op = runtimeMs.findIndex((ms, at) => ms > 0 && runtimeSpreadMs[at] >= 0);
+  return op === -1 ? undefined : formatError(runtimeSpreadMs[op] / runtimeMs[op]);
+}
+
+const none = new Float64Array(0);
+
+/** Formats a relative error. @example formatError(0.15) // "±15%" */
+export function formatError(share: number): string {
+  return `±${formatWholePercent(share)}`;
 }

@@ -1,5 +1,6 @@
-import { type DeviceSpec, runtimeSourceNames, type Trace, traceNotes } from "@remat/trace";
+import { type DeviceCalibration, type DeviceSpec, runtimeSourceNames, type Trace, traceNotes } from "@remat/trace";
 import { formatBytes } from "@remat/trace/text";
+import { formatError } from "./time-quality.js";
 
 /** A fact about a run, and its source if that is not obvious. */
 export interface EnvironmentFact {
@@ -29,7 +30,8 @@ export interface EnvironmentOptions {
 
 const sourceTexts: Readonly<Record<string, string>> = {
   none: "ops without a time",
-  roofline: "estimated by a roofline model: the larger of compute time and transfer time",
+  roofline:
+    "estimated by a roofline model (the larger of compute time and transfer time), or by the measured speeds of a calibrated device",
   measured: "measured: median of several runs of the op",
   imported: "from the recorded run",
 };
@@ -110,6 +112,19 @@ function deviceFacts(device: DeviceSpec): readonly EnvironmentFact[] {
         .join(", "),
     },
     { name: "Memory bandwidth", value: `${device.memoryGBps} GB/s` },
+    ...(device.calibration === undefined
+      ? []
+      : [
+          {
+            name: "Calibrated",
+            value: formatError(device.calibration.error),
+            how: describeCalibration(device.calibration),
+          },
+        ]),
     ...(device.memoryBytes === undefined ? [] : [{ name: "Device memory", value: formatBytes(device.memoryBytes) }]),
   ];
+}
+
+function describeCalibration({ backend, backendVersion, machine, at }: DeviceCalibration): string {
+  return `measured on ${backend} (${backendVersion}; ${machine}) on ${at.slice(0, 10)}`;
 }

@@ -24,6 +24,19 @@ describe("the quality of times", () => {
     expect(isEstimated(withSources(none, none))).toBe(false);
   });
 
+  it("is that of the device's calibration if every op is priced by one", () => {
+    const speed = { launchUs: 10, error: 0.1, calls: 3 };
+    const calibration = {
+      ...{ backend: "cpu", backendVersion: "tfjs", machine: "this", at: "2026-11-29", cacheBytes: 1000 },
+      ...{ dispatchUs: 1, error: 0.174, drift: 1, notes: [] },
+    };
+    const device = { ...deviceSpec("cpu"), name: "here", kernels: { elementwise: speed }, calibration };
+    const { header } = twoOps();
+    const trace = priceTrace(twoOps().withHeader({ ...header, backend: "cpu" }), device);
+    expect(describeTimes("here", trace)).toBe("estimated for this machine (calibrated, ±17%)");
+    expect(timeFormat(trace)(12.345678)).toBe("12 ms");
+  });
+
   it("decides about digits and is named", () => {
     expect(timeFormat(twoOps())(12.345678)).toBe("12 ms");
     expect(timeFormat(withSources(RuntimeSource.measured, RuntimeSource.measured))(12.345678)).toBe("12.35 ms");

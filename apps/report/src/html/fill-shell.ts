@@ -42,7 +42,7 @@ function describe({ summary, environment, from }: ReportMeta): string {
     { model: "One training step", trace: "A recorded run", plan: "A plan of one training step" }[from],
     fact("Framework"),
     `${fact("Mode")}${backend === undefined ? "" : ` ${backend} backend`}`,
-    pricedFor && describeEstimate(pricedFor),
+    pricedFor && describeEstimate(pricedFor, fact("Calibrated")),
     `${formatNumber(summary.opCount)} ops`,
     `${formatNumber(summary.moduleCount)} modules`,
   ]

@@ -3,7 +3,7 @@ import type { CategoryName, Trace } from "@remat/trace";
 import { formatPercent } from "../format-quantity.js";
 import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
-import { describeEstimate, isEstimated, type TimeFormat, timeFormat } from "../time-quality.js";
+import { describeEstimate, estimateError, isEstimated, type TimeFormat, timeFormat } from "../time-quality.js";
 import { drawLanes } from "./draw-lanes.js";
 
 const columns: readonly (readonly [header: string, categories: readonly CategoryName[], worth: number])[] = [
@@ -53,7 +53,7 @@ export function shardingsDocument(
             ? `${model}: peak memory and communication of one rank per step`
             : `${model}: peak memory of a step on one device`,
           `best: ${best.name} (${reason}): ${size(best.peakBytes)}${received(best, size)}${best.time === undefined ? "" : `, ${format(best.time.stepMs)} per step`}`,
-          ...(isTimed && isEstimated(trace) ? [`Times are ${describeEstimate(pricedFor)}.`] : []),
+          ...(isTimed && isEstimated(trace) ? [`Times are ${describeEstimate(pricedFor, estimateError(trace))}.`] : []),
         ],
       },
       {
