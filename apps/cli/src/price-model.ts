@@ -50,7 +50,7 @@ export async function priceModel(
       { request: { ...request, ...(used !== undefined && { backend: used.backend }) }, ...files },
       progress,
     );
-    const noted = used === undefined ? step : withNotes(step, [used.note]);
+    const noted = withKnown(step, [used?.note, pricing.note, calibrationNote(step, pricing)]);
     return { trace: await priceStep(noted, mode, { device, asPytorch, onProgress }), pricedFor };
   }
   const request = isTimed ? { ...options.request, backend: undefined } : options.request;
@@ -58,6 +58,17 @@ export async function priceModel(
   if (!isTimed && !isAsked && trace.ops.runtimeSource.includes(RuntimeSource.measured))
     return { trace, pricedFor: "what was measured" };
   const priced = await priceStep(trace, mode, { device, asPytorch, onProgress });
-  if (used === undefined) return { trace: priced, pricedFor };
-  return { trace: withNotes(priced, [used.note]), pricedFor };
+  return { trace: withKnown(priced, [used?.note, pricing.note, calibrationNote(priced, pricing)]), pricedFor };
+}
+
+function withKnown(trace: Trace, notes: readonly (string | undefined)[]): Trace {
+  const known = notes.filter((note) => note !== undefined);
+  return known.length === 0 ? trace : withNotes(trace, known);
+}
+
+/** Returns why the calibration of a device was not used for a step, if it was not. */
+function calibrationNote({ header }: Trace, { mode, device: { calibration } }: Pricing): string | undefined {
+  if (mode !== "operator-level-cost-model") return undefined;
+  if (calibration === undefined || calibration.backend === header.backend) return undefined;
+  return `the device is calibrated for ${calibration.backend}, but the step is of ${header.backend ?? header.framework}: times are from its roofline`;
 }

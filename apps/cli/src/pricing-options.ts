@@ -9,6 +9,8 @@ import {
 } from "@remat/runtime-estimator";
 import { type DeviceSpec, parseJsonText, RematError } from "@remat/trace";
 import { readInputText } from "@remat/trace/files";
+import { resolveStep } from "@remat/tracer/step";
+import { findCalibration } from "./calibration/calibration-file.js";
 import { type OptionValues, option } from "./command.js";
 import { parseText, quote, UsageError } from "./usage-error.js";
 import { thisMachine } from "./verdict/this-machine.js";
@@ -40,6 +42,8 @@ export const pricingOptions = [
 
 /** How op times are obtained. */
 export interface Pricing {
+  /** A sentence for the user if the device is not what they may expect: this machine is not calibrated. */
+  readonly note?: string | undefined;
   readonly mode: EstimateMode;
   readonly device: DeviceSpec;
   /** True if the device was requested. If not, times in a trace are kept. */
@@ -47,12 +51,20 @@ export interface Pricing {
 }
 
 /**
- * Returns how op times are estimated.
+ * Returns how op times are estimated. For this machine, they come from its calibration for the backend, if there is
+ * one.
  *
  * @throws UsageError naming the option; RematError `DEVICE_FILE`
  */
-export function pricingOf(options: Partial<OptionValues<typeof pricingOptions>>): Pricing {
+export function pricingOf({
+  backend = resolveStep().backend,
+  ...options
+}: Partial<OptionValues<typeof pricingOptions>> & { readonly backend?: string | undefined }): Pricing {
   const { mode = "operator-level-cost-model", device } = options;
+  if (device?.name === here && device.calibration === undefined && mode === "operator-level-cost-model") {
+    const { device: calibrated, note } = findCalibration(backend);
+    return { mode, device: { ...device, ...calibrated, ...thisMachine(), name: here }, isAsked: true, note };
+  }
   // If ops are timed, only those that cannot run here are estimated.
   const usual = mode === "operator-level-benchmark" ? defaultDeviceHere : defaultDevice;
   return { mode, device: device ?? readDevice(usual), isAsked: device !== undefined };

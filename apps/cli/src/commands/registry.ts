@@ -53,6 +53,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./doctor.js")).doctorCommand,
   },
   {
+    usage: "calibrate",
+    purpose: "Measure this machine, so that estimated times for --device here can be trusted",
+    load: async () => (await import("./calibrate.js")).calibrateCommand,
+  },
+  {
     usage: "run <model>",
     purpose: "Train for a few steps within a memory budget, and compare predicted with measured memory",
     load: async () => (await import("./run.js")).runCommand,

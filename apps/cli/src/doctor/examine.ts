@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { availableParallelism, cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { type BroughtBackend, backendPackages, cacheFolder } from "@remat/dispatch-hook/backends/node";
+import { installedVersion } from "../installed-version.js";
 import { allocatorEnvironment } from "../native/index.js";
 import { shownGpus } from "../nvidia-smi.js";
 import { versionText } from "../version.js";
@@ -56,14 +56,4 @@ function packageVersions(): Record<string, string> {
   };
   const names = Object.keys(own.dependencies).filter((name) => /^@(remat|tensorflow)\//.test(name));
   return Object.fromEntries(names.sort().map((name) => [name, installedVersion(name) ?? "not found"]));
-}
-
-/** Does not import `name/package.json`, which a package need not export. */
-function installedVersion(name: string): string | undefined {
-  const require = createRequire(import.meta.url);
-  for (const modules of require.resolve.paths(name) ?? []) {
-    const file = join(modules, name, "package.json");
-    if (existsSync(file)) return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
-  }
-  return undefined;
 }
