@@ -18,14 +18,24 @@ export interface SizedCase extends CalibrationCase {
   readonly elements: number;
 }
 
+/** Logarithm, to the base 8, of the elements from which a case runs only once: its time is not that of its launch. */
+const largeBucket = 5;
+/** Number of small cases that repeat together, as the ops of a block of layers do. */
+const blockLength = 10;
+/** How often a block of small cases repeats. The median time is then one of a call that ran shortly before. */
+const blockRuns = 3;
+
 /**
- * A prediction step that runs all cases once, for the tracer. Cases are in a fixed random order among those of similar
- * size, because the ops of a model are of similar size as well: a small op is faster if the caches were not filled by a
- * large one before. Each input is cut from one array just before its op, as the output of an earlier op.
+ * A prediction step that runs all cases, for the tracer. Cases are in a fixed random order among those of similar size,
+ * because the ops of a model are of similar size as well: a small op is faster if the caches were not filled by a large
+ * one before. Small cases repeat in blocks, because a model has few kinds of ops: a small op is faster if its code ran
+ * shortly before. Each input is cut from one array just before its op, as the output of an earlier op.
  */
 export function calibrationStep(cases: readonly SizedCase[]): () => ModelDefinition {
-  const bucketOf = ({ elements }: SizedCase) => Math.floor(Math.log2(Math.max(1, elements)) / 3);
-  const order = [...shuffled(cases)].sort((a, b) => bucketOf(a) - bucketOf(b));
+  const mixed = [...shuffled(cases)].sort((a, b) => bucketOf(a) - bucketOf(b));
+  const firstLarge = mixed.findIndex((each) => bucketOf(each) >= largeBucket);
+  const small = firstLarge === -1 ? mixed : mixed.slice(0, firstLarge);
+  const order = [...repeatBlocks(small), ...mixed.slice(small.length)];
   return () => ({
     name: "calibration",
     inputs: randomValues(),
@@ -34,6 +44,15 @@ export function calibrationStep(cases: readonly SizedCase[]): () => ModelDefinit
       return tf.scalar(0);
     },
   });
+}
+
+const bucketOf = ({ elements }: SizedCase): number => Math.floor(Math.log2(Math.max(1, elements)) / 3);
+
+function repeatBlocks<Case>(cases: readonly Case[]): readonly Case[] {
+  const blocks = Array.from({ length: Math.ceil(cases.length / blockLength) }, (_, at) =>
+    cases.slice(at * blockLength, (at + 1) * blockLength),
+  );
+  return blocks.flatMap((block) => Array.from({ length: blockRuns }, () => block).flat());
 }
 
 /** Runs a case on inputs cut from `values`, frees its results, and returns the number of elements of its inputs. */
