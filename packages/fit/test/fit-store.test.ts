@@ -149,7 +149,7 @@ describe("a store", () => {
     const rows: readonly (readonly [string, string])[] = [
       ["{", "line 1"],
       ["[]", "field 'at'"],
-      [first.replace('"ranks":1', '"ranks":"1"'), "field 'ranks'"],
+      [first.replace(/"ranks":\d+/, '"ranks":"1"'), "field 'ranks'"],
       [first.replace('"at":"', '"more":"'), "field '"],
       [first.replace(/"batch":\d+/, '"batch":1e300'), "field 'batch'"],
     ];

@@ -1,7 +1,7 @@
 import type { DeviceSpec } from "@remat/trace";
 import { calibratedMs } from "./calibrated/calibrated-ms.js";
-import type { CostOptions, OpCall, OpCost } from "./op-call.js";
-import { rooflineMs } from "./roofline.js";
+import type { OpCall, OpCost } from "./op-call.js";
+import { type RooflineOptions, rooflineMs } from "./roofline.js";
 
 /** An estimated time, and how far it may be off. */
 export interface OpTime {
@@ -15,7 +15,7 @@ export interface OpTime {
  * Returns the time of one op call on `device`: by the measured speed of its kernel if the device is calibrated,
  * otherwise by the roofline. With `asPytorch`, always by the roofline.
  */
-export function opTime(call: OpCall, cost: OpCost, device: DeviceSpec, options: CostOptions = {}): OpTime {
+export function opTime(call: OpCall, cost: OpCost, device: DeviceSpec, options: RooflineOptions = {}): OpTime {
   const ms = options.asPytorch === true ? undefined : calibratedMs(call, cost, device);
   if (ms === undefined) return { ms: rooflineMs(cost, device, options), spreadMs: Number.NaN };
   return { ms, spreadMs: ms * (device.calibration?.error ?? 0) };

@@ -3,6 +3,7 @@ import { type CostOptions, computeDtype } from "./op-call.js";
 import { opCost } from "./op-cost.js";
 import { groupOps, opCallOf } from "./op-signatures.js";
 import { type OpTime, opTime } from "./op-time.js";
+import type { RooflineOptions } from "./roofline.js";
 
 /**
  * Returns a copy of `trace` with every op estimated for `device`: by the measured speeds of a calibrated device,
@@ -18,9 +19,10 @@ import { type OpTime, opTime } from "./op-time.js";
  */
 export function priceTrace(trace: Trace, device: DeviceSpec, options: CostOptions = {}): Trace {
   const { ops } = trace;
+  const roofline = { ...options, framework: trace.header.framework };
   const { ofOp, firstOp } = groupOps(trace);
   const usable = calibratedFor(trace.header.backend, device);
-  const group = priceGroups(trace, firstOp, usable, options);
+  const group = priceGroups(trace, firstOp, usable, roofline);
   const runtimeMs = new Float64Array(ops.count);
   const runtimeSpreadMs = new Float64Array(ops.count);
   const keep = (column: Float64Array): Float64Array =>
@@ -57,7 +59,7 @@ export function priceTrace(trace: Trace, device: DeviceSpec, options: CostOption
     const call = opCallOf(trace, op);
     const dtype = computeDtype(call);
     const cost = { flops: flops[op], bytesRead: bytesRead[op], bytesWritten: bytesWritten[op], dtype };
-    return opTime(call, cost, usable, options);
+    return opTime(call, cost, usable, roofline);
   }
 }
 
@@ -65,7 +67,7 @@ export function priceTrace(trace: Trace, device: DeviceSpec, options: CostOption
  * Returns cost and time of one op of each group, computed by formulas. The result is in columns, so that the pass over
  * ops allocates no objects.
  */
-function priceGroups(trace: Trace, firstOp: readonly number[], device: DeviceSpec, options: CostOptions) {
+function priceGroups(trace: Trace, firstOp: readonly number[], device: DeviceSpec, options: RooflineOptions) {
   const column = () => new Float64Array(firstOp.length);
   const group = {
     flops: column(),

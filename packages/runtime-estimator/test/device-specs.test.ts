@@ -1,7 +1,7 @@
 import { RematError } from "@remat/trace";
 import { describe, expect, test } from "vitest";
-import type { NvidiaGpu } from "../src/device-specs/nvidia-gpus.js";
-import { allocationUnits, deviceSpec, deviceSpecs, parseDeviceSpec } from "../src/index.js";
+import type { DiscreteGpu } from "../src/device-specs/discrete-gpu.js";
+import { allocationUnits, deviceLabel, deviceSpec, deviceSpecs, parseDeviceSpec } from "../src/index.js";
 
 describe("the device table", () => {
   test.each(Object.entries(deviceSpecs))("%s is whole", (name, spec) => {
@@ -10,15 +10,32 @@ describe("the device table", () => {
     expect(parseDeviceSpec(structuredClone(spec))).toEqual(spec);
   });
 
-  test("an NVIDIA GPU without a link speed or a source does not compile", () => {
+  test("every device has a label for sentences", () => {
+    for (const name of Object.keys(deviceSpecs)) expect(deviceLabel(name)).toBeDefined();
+    const labels = ["a100-40gb", "l40s", "rtx-4090", "mi300x", "m1", "m4-max", "iris-xe", "radeon-780m", "cpu-core"];
+    expect(labels.map(deviceLabel)).toEqual([
+      "A100 40GB",
+      "L40S",
+      "RTX 4090",
+      "MI300X",
+      "M1",
+      "M4 Max",
+      "Iris Xe",
+      "Radeon 780M",
+      "cpu-core",
+    ]);
+    expect(deviceLabel("mine")).toBeUndefined();
+  });
+
+  test("a GPU without a link speed or a source does not compile", () => {
     const gpu = { name: "new", peaks: { fp64: 1, fp32: 2, fp16: 4 }, memoryGBps: 100, memoryGiB: 8 } as const;
-    const whole: NvidiaGpu = { ...gpu, pcie: 5, nvlink: "none", source: "its datasheet" };
+    const whole: DiscreteGpu = { ...gpu, pcie: 5, node: "none", source: "its datasheet" };
     // @ts-expect-error: no generation of PCI Express
-    const unlinked: NvidiaGpu = { ...gpu, nvlink: "none", source: "its datasheet" };
-    // @ts-expect-error: nothing about NVLink
-    const unjoined: NvidiaGpu = { ...gpu, pcie: 5, source: "its datasheet" };
+    const unlinked: DiscreteGpu = { ...gpu, node: "none", source: "its datasheet" };
+    // @ts-expect-error: nothing about its node
+    const unjoined: DiscreteGpu = { ...gpu, pcie: 5, source: "its datasheet" };
     // @ts-expect-error: no source
-    const unsourced: NvidiaGpu = { ...gpu, pcie: 5, nvlink: "none" };
+    const unsourced: DiscreteGpu = { ...gpu, pcie: 5, node: "none" };
     expect([whole, unlinked, unjoined, unsourced]).toHaveLength(4);
   });
 
@@ -38,7 +55,12 @@ describe("the device table", () => {
       "t4",
       "v100",
       "a10",
+      "l40s",
+      "b200",
       "rtx-4090",
+      "rtx-5090",
+      "mi300x",
+      "iris-xe",
       "m1",
       "m2-max",
       "m3-pro",
@@ -67,6 +89,8 @@ describe("deviceSpec", () => {
     ["NVIDIA GeForce RTX 4090", "rtx-4090"],
     ["rtx4090", "rtx-4090"],
     ["Tesla T4", "t4"],
+    ["AMD Instinct MI300X", "mi300x"],
+    ["Intel Iris Xe", "iris-xe"],
     ["Apple M2 Max", "m2-max"],
   ])("%s is %s", (name, known) => expect(deviceSpec(name).name).toBe(known));
 
@@ -172,6 +196,21 @@ describe("parseDeviceSpec", () => {
       "device spec: field 'network.latencyUs': found nothing, expected microseconds above 0",
     ],
     [
+      "a share of more than all",
+      { ...spec, achievable: { memory: 1.2 } },
+      "device spec: field 'achievable.memory': found '1.2', expected a share above 0, at most 1",
+    ],
+    [
+      "a share of an unknown thing",
+      { ...spec, achievable: { network: 0.5 } },
+      "device spec: field 'achievable.network': expected one of the fields compute, memory",
+    ],
+    [
+      "a launch that takes no time",
+      { ...spec, launchUs: { tfjs: 0 } },
+      "device spec: field 'launchUs.tfjs': found '0', expected microseconds above 0",
+    ],
+    [
       "what costs nothing",
       { ...spec, pricePerHour: 0 },
       "device spec: field 'pricePerHour': found '0', expected a price above 0",
@@ -184,7 +223,7 @@ describe("parseDeviceSpec", () => {
     [
       "an unknown field",
       { ...spec, bandwidth: 448 },
-      "device spec: field 'bandwidth': expected one of the fields name, tflops, memoryGBps, memoryBytes, linkGBps, network, allocationUnitBytes, pricePerHour, oneDnn, source",
+      "device spec: field 'bandwidth': expected one of the fields name, tflops, memoryGBps, achievable, launchUs, memoryBytes, linkGBps, network, allocationUnitBytes, pricePerHour, oneDnn, kernels, calibration, source",
     ],
     [
       "a flag that is none",

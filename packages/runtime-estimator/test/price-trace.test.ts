@@ -32,6 +32,22 @@ describe("rooflineMs", () => {
     expect(rooflineMs({ ...cost, flops: 7.5e9, dtype: "int32" }, spec)).toBeCloseTo(1, 12);
     expect(rooflineMs({ ...cost, flops: 7.5e9, dtype: "float64" }, spec)).toBe(0);
   });
+  test("achievable shares of the device, which PyTorch's model does not have", () => {
+    const device = { ...spec, achievable: { compute: 0.5, memory: 0.8 } };
+    expect(rooflineMs({ ...cost, flops: 7.5e9 }, device)).toBeCloseTo(1.5, 12);
+    expect(rooflineMs({ ...cost, bytesRead: 4e9 }, device)).toBeCloseTo(5, 12);
+    expect(rooflineMs({ ...cost, flops: 15e9 }, device, { asPytorch: true })).toBeCloseTo(1, 12);
+    expect(rooflineMs({ ...cost, bytesRead: 4e9 }, device, { asPytorch: true })).toBe(4);
+  });
+  test("at least the time to launch an op in its framework, unless nothing is launched", () => {
+    const device = { ...spec, launchUs: { tfjs: 15 } };
+    const small = { ...cost, bytesRead: 4 };
+    expect(rooflineMs(small, device, { framework: "tfjs" })).toBe(0.015);
+    expect(rooflineMs(cost, device, { framework: "tfjs" })).toBe(0);
+    expect(rooflineMs({ ...cost, bytesRead: 4e9 }, device, { framework: "tfjs" })).toBe(4);
+    for (const options of [{}, { framework: "pytorch" }, { framework: "tfjs", asPytorch: true }])
+      expect(rooflineMs(small, device, options)).toBe(4e-9);
+  });
   test("never exceeds the peak or the bandwidth of any device", () => {
     const amount = fc.maxSafeNat();
     const dtype = fc.constantFrom("float64", "float32", "bfloat16", "float16", "int32");

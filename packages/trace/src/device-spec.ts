@@ -62,6 +62,16 @@ export interface DeviceSpec {
   readonly tflops: Readonly<Record<string, number>>;
   /** Memory bandwidth in GB/s (1e9 bytes). */
   readonly memoryGBps: number;
+  /**
+   * Shares of the peak FLOP rate and of the memory bandwidth that good kernels reach. Default: 0.75 and 1, as in
+   * PyTorch's model.
+   */
+  readonly achievable?: { readonly compute?: number; readonly memory?: number };
+  /**
+   * Host time to launch an op, in microseconds, by framework (`tfjs`, `pytorch`). No op that moves data takes less time.
+   * Default: 0.
+   */
+  readonly launchUs?: Readonly<Record<string, number>>;
   /** Memory of the device in bytes, if known. */
   readonly memoryBytes?: number;
   /**

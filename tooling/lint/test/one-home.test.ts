@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { deviceSpecs } from "../../../packages/runtime-estimator/src/index.js";
 import { workspaceFolders } from "../../testkit/workspace-folders.js";
 import { root } from "./lint-fixtures.js";
 
@@ -33,4 +34,14 @@ test("kernels that draw at random are listed in one place", () => {
     /new Set\(\[[^\]]*\bMultinomial\b/.test(readFileSync(join(root, path), "utf8")),
   );
   expect(places).toEqual(["packages/dispatch-hook/src/kernels/kernel-properties.ts"]);
+});
+
+test("pages state the number of devices in the table", () => {
+  const pages = ["packages/runtime-estimator/README.md", "docs/concepts/predictions.md", "docs/reference/packages.md"];
+  const stated = pages.flatMap((page) =>
+    Array.from(readFileSync(join(root, page), "utf8").matchAll(/(\d+) (?:devices|GPUs and CPUs)/g), ([, n]) =>
+      Number(n),
+    ),
+  );
+  expect(stated).toEqual(pages.map(() => Object.keys(deviceSpecs).length));
 });

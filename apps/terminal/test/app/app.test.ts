@@ -242,7 +242,7 @@ describe("memory", () => {
 
 describe("devices and plan", () => {
   it("change step time and peak", () => {
-    const { app, press } = appOf(former, { view: "devices" });
+    const { app, press } = appOf(resnet, { view: "devices" });
     const step = (): number => app.document.tree().totals.forwardMs + app.document.tree().totals.backwardMs;
     const [time, peak] = [step(), app.document.peak()!.totalBytes];
     press("/", ..."h100-sxm", "enter");

@@ -1,4 +1,5 @@
-import { categoryNames } from "@remat/trace";
+import { parseDeviceSpec } from "@remat/runtime-estimator";
+import { categoryNames, type DeviceSpec } from "@remat/trace";
 import * as v from "valibot";
 import { type FitAnswer, type FitUnit, fitObjectives, fitPrecisions, fitWayNames } from "../fit-unit.js";
 
@@ -20,24 +21,23 @@ const configurationSchema = v.strictObject({
   wrap: v.optional(listOf(text)),
 });
 
+/** A device, checked by the reader of device specs. */
+const deviceSchema = v.pipe(
+  v.custom<DeviceSpec>((spec) => typeof spec === "object" && spec !== null),
+  v.rawCheck(({ dataset, addIssue }) => {
+    try {
+      parseDeviceSpec(dataset.value);
+    } catch (error) {
+      addIssue({ message: (error as Error).message });
+    }
+  }),
+);
+
 const networkSchema = v.strictObject({
   perNode: positive,
   nodeGBps: amount,
   betweenGBps: amount,
   latencyUs: amount,
-});
-
-const deviceSchema = v.strictObject({
-  name: text,
-  tflops: v.record(text, amount),
-  memoryGBps: amount,
-  memoryBytes: v.optional(amount),
-  linkGBps: v.optional(amount),
-  network: v.optional(networkSchema),
-  allocationUnitBytes: positive,
-  pricePerHour: v.optional(amount),
-  oneDnn: v.optional(v.boolean()),
-  source: v.optional(text),
 });
 
 const unit = v.strictObject({

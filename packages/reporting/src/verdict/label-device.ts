@@ -1,12 +1,10 @@
+import { deviceLabel } from "@remat/runtime-estimator";
 import type { DeviceToFit } from "./device-to-fit.js";
-
-/** NVIDIA's GPUs, by their names in `deviceSpecs`. */
-const gpuName = /^(?:rtx-\d+|[a-z]\d+s?)(?:-(?:\d+gb|pcie|nvl))?$/;
 
 /** Returns the name of a device for use in sentences. @example labelDevice("a100-40gb") // "A100 40GB" */
 export function labelDevice(name: string): string {
   if (name === "here") return "this machine";
-  return gpuName.test(name) ? name.toUpperCase().replaceAll("-", " ") : name;
+  return deviceLabel(name) ?? name;
 }
 
 /**

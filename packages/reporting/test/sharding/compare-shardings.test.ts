@@ -67,7 +67,8 @@ describe("compareShardings", () => {
   });
 
   it("tells what a step takes: ops as the device's figures say, in the precision of the plan, and what is waited for", () => {
-    const device = deviceSpec("h100");
+    // The model is so small that launches would take most of the time.
+    const device = { ...deviceSpec("h100"), launchUs: {} };
     const priced = priceTrace(trace, device);
     const plans = named("world=8", "world=8,bf16", "world=16", "world=16,replicas=2");
     const { outcomes, best, reason } = compareShardings(priced, plans, { memoryBytes: 80 * 2 ** 30, device });

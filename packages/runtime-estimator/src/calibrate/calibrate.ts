@@ -59,7 +59,10 @@ const fewestRounds = 3;
 export async function calibrate(options: CalibrateOptions = {}): Promise<DeviceSpec> {
   checkBackend();
   const { budgetMs = 40_000, name = "here", facts = {} } = options;
-  const { cases, notes } = await runnableCases(options.cases ?? allCases(), { ...options, mostMs: Math.max(10, budgetMs / 1000) });
+  const { cases, notes } = await runnableCases(options.cases ?? allCases(), {
+    ...options,
+    mostMs: Math.max(10, budgetMs / 1000),
+  });
   const { timed, drift } = await measureRounds(cases, budgetMs, options);
   const { kernels, cacheBytes, error } = fitDevice(timed);
   const base = deviceSpec("cpu");

@@ -1,3 +1,4 @@
+import { achievableMemory, hostLaunchUs } from "./achievable.js";
 import { allocationUnits } from "./allocation-units.js";
 import type { KnownDevice } from "./known-device.js";
 
@@ -13,9 +14,12 @@ function gpu(name: string, cores: number, clockGHz: number, memoryGBps: number, 
       name,
       tflops: { float32: tflops, float16: tflops },
       memoryGBps,
+      achievable: { memory: achievableMemory.gpu },
+      launchUs: hostLaunchUs,
       allocationUnitBytes: allocationUnits.host,
       source,
     },
+    label: name.replace(/^m/, "M").replace(/-(\w)/, (_, letter: string) => ` ${letter.toUpperCase()}`),
     otherNames: [],
   };
 }

@@ -1,3 +1,4 @@
+import { achievableMemory, hostLaunchUs } from "./achievable.js";
 import { allocationUnits } from "./allocation-units.js";
 import type { KnownDevice } from "./known-device.js";
 
@@ -15,9 +16,12 @@ function cpu(
       name,
       tflops: { float64: float32 / 2, float32 },
       memoryGBps,
+      achievable: { memory: achievableMemory.cpu },
+      launchUs: hostLaunchUs,
       allocationUnitBytes: allocationUnits.host,
       source,
     },
+    label: name,
     otherNames,
   };
 }

@@ -1,15 +1,17 @@
 import { type DeviceSpec, RematError } from "@remat/trace";
+import { amdGpus } from "./amd-gpus.js";
 import { appleGpus } from "./apple-gpus.js";
 import { cpus } from "./cpus.js";
+import { integratedGpus } from "./integrated-gpus.js";
 import type { KnownDevice } from "./known-device.js";
 import { nvidiaGpus } from "./nvidia-gpus.js";
 
 /** One entry for each device. The tables below are built from this list. */
-const knownDevices: readonly KnownDevice[] = [...nvidiaGpus, ...appleGpus, ...cpus];
+const knownDevices: readonly KnownDevice[] = [...nvidiaGpus, ...amdGpus, ...appleGpus, ...integratedGpus, ...cpus];
 
 /**
  * Well-known devices by name: peak dense TFLOP/s by dtype, memory bandwidth in GB/s, memory and allocation unit in
- * bytes, and the source of the figures. `tf32` is for information only, because float32 ops are estimated with
+ * bytes, achievable shares, launch costs, and the source of the figures. `tf32` is for information only, because float32 ops are estimated with
  * `float32`.
  *
  * @example
@@ -23,6 +25,11 @@ export const deviceSpecs: Readonly<Record<string, DeviceSpec>> = Object.fromEntr
 const byAnyName: ReadonlyMap<string, DeviceSpec> = new Map(
   knownDevices.flatMap(({ spec, otherNames }) => [spec.name, ...otherNames].map((name) => [name, spec])),
 );
+
+/** Returns the name of a device of the table for use in sentences. @example deviceLabel("m1-max") // "M1 Max" */
+export function deviceLabel(name: string): string | undefined {
+  return knownDevices.find(({ spec }) => spec.name === name)?.label;
+}
 
 /** The default device for a step that will train elsewhere. */
 export const defaultDevice = "a100";
@@ -45,7 +52,7 @@ export function deviceSpec(name: string): DeviceSpec {
     .trim()
     .toLowerCase()
     .replace(/[\s_]+/g, "-")
-    .replace(/^(nvidia|apple|geforce|tesla)-/, "")
+    .replace(/^(nvidia|amd|apple|intel|geforce|tesla)-/, "")
     .replace(/^(geforce|tesla)-/, "")
     .replace(/^rtx(?=\d)/, "rtx-");
   const known = byAnyName.get(key);

@@ -1,50 +1,6 @@
-import type { DeviceNetwork, DeviceSpec } from "@remat/trace";
-import { allocationUnits } from "./allocation-units.js";
+import type { DeviceNetwork } from "@remat/trace";
+import { type DiscreteGpu, discreteGpu, nodeOfEight, type Peaks } from "./discrete-gpu.js";
 import type { KnownDevice } from "./known-device.js";
-
-const GiB = 2 ** 30;
-
-/** Peak dense TFLOP/s. @internal */
-export interface Peaks {
-  /** With tensor cores, if these support float64. */
-  readonly fp64: number;
-  /** Without tensor cores, since float32 products use these only if TF32 is enabled. */
-  readonly fp32: number;
-  readonly tf32?: number;
-  /** Dense, accumulated in float32. */
-  readonly fp16: number;
-  /** Undefined if the device does not support bfloat16. It is then estimated as float32. */
-  readonly bf16?: number;
-}
-
-/** All figures of a GPU. For a new GPU, state its links and the source. @internal */
-export interface NvidiaGpu {
-  readonly name: string;
-  readonly otherNames?: readonly string[];
-  readonly peaks: Peaks;
-  readonly memoryGBps: number;
-  readonly memoryGiB: number;
-  /** Generation of PCI Express in the datasheet, with 16 lanes. */
-  readonly pcie: keyof typeof pcieGBps;
-  /** The NVLink system in which the GPU is sold. `none` means that PCI Express connects the devices of a node. */
-  readonly nvlink: DeviceNetwork | "none";
-  /** The document with the figures. */
-  readonly source: string;
-}
-
-/**
- * Bandwidth of 16 lanes in each direction, in GB/s, by generation: 8, 16 or 32 GT/s per lane, 128 of 130 bits (PCI
- * Express Base Specification 3.0, 4.0, 5.0).
- */
-const pcieGBps = { 3: 15.75, 4: 31.5, 5: 63 } as const;
-
-/** Eight devices in a node, with typical latencies of NCCL rings. */
-const nodeOfEight = (nodeGBps: number, betweenGBps: number): DeviceNetwork => ({
-  perNode: 8,
-  nodeGBps,
-  betweenGBps,
-  latencyUs: 5,
-});
 
 // The vendor's own systems. NVLink is half of the datasheet figure, which adds both directions. Between nodes it is
 // each device's share of the network cards.
@@ -54,30 +10,14 @@ const dgx1: DeviceNetwork = nodeOfEight(150, 6.25);
 const dgxA100: DeviceNetwork = nodeOfEight(300, 25);
 /** Network cards: 8 × 400 Gb/s. */
 const dgxH100: DeviceNetwork = nodeOfEight(450, 50);
+/** Network cards: 8 × 400 Gb/s. */
+const dgxB200: DeviceNetwork = nodeOfEight(900, 50);
 
-/** The network of a device without a known system of the vendor: a network card of 100 Gb/s for each device. */
-const overPcie = (linkGBps: number): DeviceNetwork => nodeOfEight(linkGBps, 12.5);
-
-function specOf({ name, peaks, memoryGBps, memoryGiB, pcie, nvlink, source }: NvidiaGpu): DeviceSpec {
-  const { fp64, fp32, tf32, fp16, bf16 } = peaks;
-  const linkGBps = pcieGBps[pcie];
-  return {
-    name,
-    tflops: {
-      float64: fp64,
-      float32: fp32,
-      float16: fp16,
-      ...(bf16 === undefined ? {} : { bfloat16: bf16 }),
-      ...(tf32 === undefined ? {} : { tf32 }),
-    },
-    memoryGBps,
-    memoryBytes: memoryGiB * GiB,
-    linkGBps,
-    network: nvlink === "none" ? overPcie(linkGBps) : nvlink,
-    allocationUnitBytes: allocationUnits.pytorchCuda,
-    source,
-  };
-}
+/**
+ * Shares of the peak that the best of many bfloat16 matrix products reached (Maximum Achievable Matmul FLOPS,
+ * github.com/stas00/ml-engineering, compute/accelerator, 2026).
+ */
+const bestProduct = { a100: 0.869, a100Pcie: 0.811, hopper: 0.803, b200: 0.776 } as const;
 
 const ampere: Peaks = { fp64: 19.5, fp32: 19.5, tf32: 156, fp16: 312, bf16: 312 };
 const hopper: Peaks = { fp64: 67, fp32: 67, tf32: 494.7, fp16: 989.4, bf16: 989.4 };
@@ -87,43 +27,47 @@ const h100 = "NVIDIA H100 Tensor Core GPU datasheet; dense is half of the sparse
 const v100 = "NVIDIA V100 Tensor Core GPU datasheet (January 2020)";
 
 /** Peak dense figures of datasheets, without sparsity. */
-const gpus: readonly NvidiaGpu[] = [
+const gpus: readonly DiscreteGpu[] = [
   {
     name: "a100",
     otherNames: ["a100-80gb", "a100-sxm"],
     peaks: ampere,
+    achievableCompute: bestProduct.a100,
     memoryGBps: 2039,
     memoryGiB: 80,
     pcie: 4,
-    nvlink: dgxA100,
+    node: dgxA100,
     source: `${a100}: 80 GB SXM`,
   },
   {
     name: "a100-40gb",
     peaks: ampere,
+    achievableCompute: bestProduct.a100,
     memoryGBps: 1555,
     memoryGiB: 40,
     pcie: 4,
-    nvlink: dgxA100,
+    node: dgxA100,
     source: `${a100}: 40 GB SXM`,
   },
   {
     name: "a100-pcie",
     peaks: ampere,
+    achievableCompute: bestProduct.a100Pcie,
     memoryGBps: 1935,
     memoryGiB: 80,
     pcie: 4,
-    nvlink: "none",
+    node: "none",
     source: `${a100}: 80 GB PCIe`,
   },
   {
     name: "h100",
     otherNames: ["h100-sxm"],
     peaks: hopper,
+    achievableCompute: bestProduct.hopper,
     memoryGBps: 3350,
     memoryGiB: 80,
     pcie: 5,
-    nvlink: dgxH100,
+    node: dgxH100,
     source: `${h100}: SXM`,
   },
   {
@@ -132,7 +76,7 @@ const gpus: readonly NvidiaGpu[] = [
     memoryGBps: 2000,
     memoryGiB: 80,
     pcie: 5,
-    nvlink: "none",
+    node: "none",
     source: `${h100}: PCIe`,
   },
   {
@@ -141,18 +85,30 @@ const gpus: readonly NvidiaGpu[] = [
     memoryGBps: 3900,
     memoryGiB: 94,
     pcie: 5,
-    nvlink: "none",
+    node: "none",
     source: `${h100}: NVL`,
   },
   {
     name: "h200",
     otherNames: ["h200-sxm"],
     peaks: hopper,
+    achievableCompute: bestProduct.hopper,
     memoryGBps: 4800,
     memoryGiB: 141,
     pcie: 5,
-    nvlink: dgxH100,
+    node: dgxH100,
     source: "NVIDIA H200 Tensor Core GPU datasheet: SXM; dense is half of the sparse figures",
+  },
+  {
+    name: "b200",
+    otherNames: ["b200-sxm"],
+    peaks: { fp64: 37, fp32: 75, tf32: 1125, fp16: 2250, bf16: 2250 },
+    achievableCompute: bestProduct.b200,
+    memoryGBps: 8000,
+    memoryGiB: 180,
+    pcie: 5,
+    node: dgxB200,
+    source: "NVIDIA DGX B200 and HGX B200 datasheets: an eighth; dense is half of the sparse figures",
   },
   {
     name: "l4",
@@ -160,7 +116,7 @@ const gpus: readonly NvidiaGpu[] = [
     memoryGBps: 300,
     memoryGiB: 24,
     pcie: 4,
-    nvlink: "none",
+    node: "none",
     source: "NVIDIA L4 datasheet; dense is half",
   },
   {
@@ -169,7 +125,7 @@ const gpus: readonly NvidiaGpu[] = [
     memoryGBps: 864,
     memoryGiB: 48,
     pcie: 4,
-    nvlink: "none",
+    node: "none",
     source: "NVIDIA L40S datasheet; float64 is 1/64 of float32",
   },
   {
@@ -178,7 +134,7 @@ const gpus: readonly NvidiaGpu[] = [
     memoryGBps: 320,
     memoryGiB: 16,
     pcie: 3,
-    nvlink: "none",
+    node: "none",
     source: "NVIDIA T4 datasheet; float64 is 1/32 of float32",
   },
   {
@@ -188,7 +144,7 @@ const gpus: readonly NvidiaGpu[] = [
     memoryGBps: 900,
     memoryGiB: 32,
     pcie: 3,
-    nvlink: dgx1,
+    node: dgx1,
     source: `${v100}: 32 GB SXM2`,
   },
   {
@@ -197,7 +153,7 @@ const gpus: readonly NvidiaGpu[] = [
     memoryGBps: 900,
     memoryGiB: 16,
     pcie: 3,
-    nvlink: dgx1,
+    node: dgx1,
     source: `${v100}: 16 GB SXM2`,
   },
   {
@@ -206,7 +162,7 @@ const gpus: readonly NvidiaGpu[] = [
     memoryGBps: 900,
     memoryGiB: 32,
     pcie: 3,
-    nvlink: "none",
+    node: "none",
     source: `${v100}: 32 GB PCIe`,
   },
   {
@@ -215,7 +171,7 @@ const gpus: readonly NvidiaGpu[] = [
     memoryGBps: 600,
     memoryGiB: 24,
     pcie: 4,
-    nvlink: "none",
+    node: "none",
     source: "NVIDIA A10 datasheet; float64 is 1/64 of float32",
   },
   {
@@ -224,8 +180,17 @@ const gpus: readonly NvidiaGpu[] = [
     memoryGBps: 1008,
     memoryGiB: 24,
     pcie: 4,
-    nvlink: "none",
+    node: "none",
     source: "NVIDIA Ada GPU architecture whitepaper, appendix A: RTX 4090, tensor cores accumulating in float32",
+  },
+  {
+    name: "rtx-5090",
+    peaks: { fp64: 1.64, fp32: 104.8, tf32: 104.8, fp16: 209.5, bf16: 209.5 },
+    memoryGBps: 1792,
+    memoryGiB: 32,
+    pcie: 5,
+    node: "none",
+    source: "NVIDIA RTX Blackwell GPU architecture whitepaper: RTX 5090, tensor cores accumulating in float32",
   },
   {
     name: "rtx-3090",
@@ -233,13 +198,10 @@ const gpus: readonly NvidiaGpu[] = [
     memoryGBps: 936,
     memoryGiB: 24,
     pcie: 4,
-    nvlink: "none",
+    node: "none",
     source: "NVIDIA Ampere GA102 GPU architecture whitepaper: RTX 3090, tensor cores accumulating in float32",
   },
 ];
 
 /** NVIDIA GPUs, each with its links, network and source. */
-export const nvidiaGpus: readonly KnownDevice[] = gpus.map((gpu) => ({
-  spec: specOf(gpu),
-  otherNames: gpu.otherNames ?? [],
-}));
+export const nvidiaGpus: readonly KnownDevice[] = gpus.map(discreteGpu);

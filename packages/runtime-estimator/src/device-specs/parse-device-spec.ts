@@ -12,6 +12,8 @@ const fields = [
   "name",
   "tflops",
   "memoryGBps",
+  "achievable",
+  "launchUs",
   "memoryBytes",
   "linkGBps",
   "network",
@@ -22,6 +24,7 @@ const fields = [
   "calibration",
   "source",
 ];
+const achievableFields = ["compute", "memory"];
 const networkFields = ["perNode", "nodeGBps", "betweenGBps", "latencyUs"];
 const speedFields = ["launchUs", "memoryGBps", "beyondCacheGBps", "tflops", "error", "calls"];
 const calibrationFields = "backend backendVersion machine at cacheBytes dispatchUs error drift notes".split(" ");
@@ -47,6 +50,8 @@ export function parseDeviceSpec(json: unknown): DeviceSpec {
   };
   if (record["allocationUnitBytes"] !== undefined)
     spec.allocationUnitBytes = expectWhole("allocationUnitBytes", record["allocationUnitBytes"]);
+  if (record["achievable"] !== undefined) spec.achievable = expectShares(record["achievable"]);
+  if (record["launchUs"] !== undefined) spec.launchUs = expectLaunchCosts(record["launchUs"]);
   if (record["memoryBytes"] !== undefined) spec.memoryBytes = expectWhole("memoryBytes", record["memoryBytes"]);
   if (record["linkGBps"] !== undefined) spec.linkGBps = expectNumber("linkGBps", record["linkGBps"], "GB/s above 0");
   if (record["network"] !== undefined) spec.network = expectNetwork(record["network"]);
@@ -76,6 +81,24 @@ function expectTflops(value: unknown): Readonly<Record<string, number>> {
   if (record["float32"] === undefined)
     fail("tflops.float32", "found nothing, expected TFLOP/s above 0: it is the default for other dtypes");
   for (const [dtype, peak] of Object.entries(record)) expectNumber(`tflops.${dtype}`, peak, "TFLOP/s above 0");
+  return record as Readonly<Record<string, number>>;
+}
+
+function expectShares(value: unknown): NonNullable<DeviceSpec["achievable"]> {
+  const record = expectObject("achievable", value);
+  for (const [name, share] of Object.entries(record)) {
+    if (!achievableFields.includes(name))
+      fail(`achievable.${name}`, `expected one of the fields ${achievableFields.join(", ")}`);
+    if (expectNumber(`achievable.${name}`, share, "a share above 0, at most 1") > 1)
+      fail(`achievable.${name}`, `found ${quote(share)}, expected a share above 0, at most 1`);
+  }
+  return record as NonNullable<DeviceSpec["achievable"]>;
+}
+
+function expectLaunchCosts(value: unknown): Readonly<Record<string, number>> {
+  const record = expectObject("launchUs", value);
+  for (const [framework, us] of Object.entries(record))
+    expectNumber(`launchUs.${framework}`, us, "microseconds above 0");
   return record as Readonly<Record<string, number>>;
 }
 
