@@ -102,7 +102,7 @@ export const importTable = {
       "reporting/ways-to-fit",
     ],
   },
-  "fit/node": { pure: false, imports: ["trace", "trace/files"] },
+  "fit/node": { pure: false, imports: ["trace", "trace/files", "runtime-estimator"] },
   "fit/bullmq": { pure: false, imports: ["trace", "fit/node"] },
   remat: {
     pure: false,
