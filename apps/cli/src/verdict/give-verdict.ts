@@ -109,7 +109,7 @@ async function waysOf(
         },
       }),
   });
-  return { ways, least: ways.length === 0 ? leastHeld(facts.planned) : undefined };
+  return { ways, least: ways.length === 0 ? leastHeld(facts) : undefined };
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Trace } from "@remat/trace";
 import { type HeldPeak, heldPeak } from "../held/held-memory.js";
 import { type HeldStorages, storagesAtPeak } from "../held/held-storages.js";
 import { type IdleMemory, idleAtPeak } from "../held/idle-at-peak.js";
+import { sequenceGraphOfTrace, type TraceSequenceGraph } from "./sequence-graph-of-trace.js";
 import { unrecomputedPeakBytes } from "./unrecomputed-peak.js";
 
 /** Facts about a step that its trace alone does not contain. */
@@ -34,6 +35,7 @@ export class StepFacts {
   private heldPeak: HeldPeak | undefined;
   private held: HeldStorages | undefined;
   private idleMemory: IdleMemory | undefined;
+  private graph: TraceSequenceGraph | undefined;
   private unrecomputed: number | undefined;
 
   constructor(trace: Trace, { planned = trace, earlyReleasePeakBytes }: StepContext = {}) {
@@ -65,9 +67,15 @@ export class StepFacts {
     return this.idleMemory;
   }
 
+  /** The sequence graph of {@link planned}. */
+  get sequenceGraph(): TraceSequenceGraph {
+    this.graph ??= sequenceGraphOfTrace(this.planned);
+    return this.graph;
+  }
+
   /** Peak memory of {@link planned} under a plan without recomputation, in bytes. */
   get unrecomputedPeakBytes(): number {
-    this.unrecomputed ??= unrecomputedPeakBytes(this.planned);
+    this.unrecomputed ??= unrecomputedPeakBytes(this.planned, this.sequenceGraph);
     return this.unrecomputed;
   }
 }

@@ -93,7 +93,7 @@ export async function findPlans(
   const plans = 1 + (options.paretoPoints ?? 0) + (options.paretoPoints ? 3 : 0);
   const writingMs = (1 + 0.1 * plans) * (performance.now() - began);
   const reserveMs = Math.min(0.2 * (options.timeMs ?? defaultTimeMs), writingMs);
-  const { isReplayable: _isReplayable, linkBytesPerSecond, ...rest } = options;
+  const { isReplayable: _isReplayable, sequenceGraph: _sequenceGraph, linkBytesPerSecond, ...rest } = options;
   const goal: ScheduleOptions =
     "budgetFraction" in rest && rest.budgetFraction !== undefined
       ? { ...rest, budgetFraction: undefined, budgetBytes: Math.max(1, Math.floor(rest.budgetFraction * recorded)) }

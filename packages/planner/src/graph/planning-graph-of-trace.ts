@@ -9,6 +9,8 @@ export type PlanningGraphOfTraceOptions = SequenceGraphOptions & {
    * the forward pass may be offloaded instead of recomputed. By default nothing is offloaded.
    */
   readonly linkBytesPerSecond?: number | undefined;
+  /** The sequence graph of the trace, if it is known. It is used as it is, so `isReplayable` has no effect. */
+  readonly sequenceGraph?: TraceSequenceGraph | undefined;
 };
 
 /** A planning graph whose nodes refer to the ops and storages of a trace. */
@@ -26,7 +28,7 @@ export type TracePlanningGraph = PlanningGraph & TraceSequenceGraph;
  */
 export function planningGraphOfTrace(trace: Trace, options: PlanningGraphOfTraceOptions = {}): TracePlanningGraph {
   checkTrace(trace);
-  const graph = sequenceGraphOfTrace(trace, options);
+  const { sequenceGraph: graph = sequenceGraphOfTrace(trace, options) } = options;
   const { nodeCount, valueCount, opOfNode, replayOps, isFinishing, outputs, inputs, storageOfValue } = graph;
   const cost = new Float64Array(nodeCount);
   const producer = new Int32Array(valueCount);

@@ -1,3 +1,4 @@
+import { StepFacts } from "@remat/memory/sequence";
 import { Category, OpFlag, Phase, TraceBuilder } from "@remat/trace";
 import { expect, test } from "vitest";
 import { planningGraphOfTrace, type TracePlanningGraph } from "../../src/graph/planning-graph-of-trace.js";
@@ -104,4 +105,12 @@ test("a step that recomputes by itself is refused, one whose gradient functions,
     }),
   );
   for (const other of [trace(0), trace(undefined, "pytorch")]) expect(planningGraphOfTrace(other).nodeCount).toBe(3);
+});
+
+test("a sequence graph that is known is not built again", () => {
+  const facts = new StepFacts(trace());
+  const { nodeName: _, ...graph } = planningGraphOfTrace(facts.trace, { sequenceGraph: facts.sequenceGraph });
+  const { nodeName: __, ...built } = planningGraphOfTrace(facts.trace);
+  expect(graph).toEqual(built);
+  expect(graph.storageOfValue).toBe(facts.sequenceGraph.storageOfValue);
 });

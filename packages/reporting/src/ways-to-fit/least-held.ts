@@ -1,5 +1,6 @@
+import { StepFacts } from "@remat/memory/sequence";
 import { workingSet } from "@remat/planner";
-import { planningGraphOfTrace } from "@remat/planner/graph";
+import { type PlanningGraphOfTraceOptions, planningGraphOfTrace } from "@remat/planner/graph";
 import { simulateFsdp, usualWrap } from "@remat/sharding";
 import { RematError, type Trace } from "@remat/trace";
 import type { LeastHeld } from "../verdict/verdict.js";
@@ -12,18 +13,35 @@ import { mostRanks } from "./fewest-ranks.js";
  * @example
  * leastHeld(trace)?.bytes; // `planCheckpointing` finds no plan with a smaller `budgetBytes`
  */
-export function leastHeld(trace: Trace): LeastHeld | undefined {
-  const bytes = leastOf(() => trace);
+export function leastHeld(step: Trace | StepFacts): LeastHeld | undefined {
+  const facts = StepFacts.of(step);
+  const { planned } = facts;
+  const bytes = leastOfPlans(facts);
   if (bytes === undefined) return undefined;
-  const rankBytes = leastOf(() => {
-    return simulateFsdp(trace, { worldSize: mostRanks, wrap: usualWrap(trace), rank: 0 }).trace;
-  });
+  const rankBytes = leastOf(() => ({
+    trace: simulateFsdp(planned, { worldSize: mostRanks, wrap: usualWrap(planned), rank: 0 }).trace,
+  }));
   return { bytes, ...(rankBytes !== undefined && { ranks: { worldSize: mostRanks, bytes: rankBytes } }) };
 }
 
-function leastOf(give: () => Trace): number | undefined {
+const known = new WeakMap<StepFacts, number | undefined>();
+
+/** Returns the same for one device only. It is computed once for each step. */
+export function leastOfPlans(facts: StepFacts): number | undefined {
+  if (!known.has(facts))
+    known.set(
+      facts,
+      leastOf(() => ({ trace: facts.planned, sequenceGraph: facts.sequenceGraph })),
+    );
+  return known.get(facts);
+}
+
+type StepToPlan = { readonly trace: Trace } & Pick<PlanningGraphOfTraceOptions, "sequenceGraph">;
+
+function leastOf(give: () => StepToPlan): number | undefined {
   try {
-    return workingSet(planningGraphOfTrace(give()), false).bytes;
+    const { trace, ...options } = give();
+    return workingSet(planningGraphOfTrace(trace, options), false).bytes;
   } catch (error) {
     // A run without a backward pass or without weights.
     if (!(error instanceof RematError)) throw error;

@@ -7,6 +7,7 @@ import { freeWay } from "../verdict/free-way.js";
 import type { WayToFit } from "../verdict/way-to-fit.js";
 import { fewestRanks } from "./fewest-ranks.js";
 import { largestBatch, type PeakOfBatch } from "./largest-batch.js";
+import { leastOfPlans } from "./least-held.js";
 
 /** Options of {@link waysToFit}. */
 export interface WaysToFitOptions {
@@ -41,7 +42,7 @@ const rounds = 10;
 export async function waysToFit(step: Trace | StepFacts, options: WaysToFitOptions): Promise<readonly WayToFit[]> {
   const { memoryBytes, batch, onProgress } = options;
   const facts = StepFacts.of(step);
-  const { trace, planned, earlyReleasePeakBytes } = facts;
+  const { trace, earlyReleasePeakBytes } = facts;
   const { peakBytes } = facts.peak;
   if (peakBytes <= memoryBytes) return [];
   // Early release and plans apply to the step without its own recomputation, so a trace that includes it cannot predict
@@ -55,7 +56,7 @@ export async function waysToFit(step: Trace | StepFacts, options: WaysToFitOptio
   const ways: (WayToFit | undefined)[] = [];
   if (canPlan) {
     onProgress?.("looking for a plan that fits");
-    ways.push(await plan(planned, memoryBytes));
+    ways.push(await plan(facts, memoryBytes));
   }
   if (batch !== undefined) {
     onProgress?.("looking for a batch that fits");
@@ -66,7 +67,8 @@ export async function waysToFit(step: Trace | StepFacts, options: WaysToFitOptio
   return ways.filter((way) => way !== undefined);
 }
 
-async function plan(trace: Trace, budgetBytes: number): Promise<WayToFit | undefined> {
+async function plan(facts: StepFacts, budgetBytes: number): Promise<WayToFit | undefined> {
+  const { planned: trace } = facts;
   if (!trace.hasPhase(Phase.backward) || !trace.ops.runtimeMs.some((ms) => ms > 0)) return undefined;
   if (executorOf(trace) === torchCheckpointExecutor) {
     const { found } = planTorchCheckpoints(trace, {
@@ -77,7 +79,9 @@ async function plan(trace: Trace, budgetBytes: number): Promise<WayToFit | undef
     });
     return found && { kind: "plan", peakBytes: found.peakBytes, overhead: found.overhead };
   }
-  const { point } = await planCheckpointing(trace, { budgetBytes, iterations, boundTimeMs: 0 });
+  if ((leastOfPlans(facts) ?? 0) > budgetBytes) return undefined;
+  const { sequenceGraph } = facts;
+  const { point } = await planCheckpointing(trace, { budgetBytes, iterations, boundTimeMs: 0, sequenceGraph });
   return point && { kind: "plan", peakBytes: point.peakBytes, overhead: point.overhead };
 }
 

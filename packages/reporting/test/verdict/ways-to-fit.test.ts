@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { heldPeak } from "@remat/memory";
 import { StepFacts } from "@remat/memory/sequence";
+import type * as Planner from "@remat/planner";
 import { planCheckpointing } from "@remat/planner";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
@@ -10,11 +11,16 @@ import { goldenFiles, readGolden } from "@remat/testkit";
 import { checkedShare } from "@remat/testkit/checked-share";
 import { type Trace, TraceBuilder } from "@remat/trace";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { describeWay } from "../../src/verdict/way-to-fit.js";
 import { largestBatch } from "../../src/ways-to-fit/largest-batch.js";
 import { leastHeld } from "../../src/ways-to-fit/least-held.js";
 import { waysToFit } from "../../src/ways-to-fit/ways-to-fit.js";
+
+vi.mock("@remat/planner", async (importOriginal) => {
+  const planner = await importOriginal<typeof Planner>();
+  return { ...planner, planCheckpointing: vi.fn(planner.planCheckpointing) };
+});
 
 const golden = goldenFiles().find(({ name }) => name === "mem_02_transformer_adam")!;
 const trace = priceTrace(readPyTorchTrace(readGolden(golden)), deviceSpec("a100"));
@@ -76,6 +82,17 @@ describe("ways to fit", () => {
   it("are but a larger device where no plan, batch or rank has room for one op", async () => {
     const ways = await waysToFit(trace, { memoryBytes: 1000, batch: { samples: 8, peakOf: async () => 1001 } });
     expect(ways.map(({ kind }) => kind)).toEqual(["device"]);
+  });
+
+  it("are found without a search for a plan where every plan needs more", async () => {
+    const { bytes } = leastHeld(trace)!;
+    const searches = async (memoryBytes: number) => {
+      vi.mocked(planCheckpointing).mockClear();
+      await waysToFit(trace, { memoryBytes });
+      return vi.mocked(planCheckpointing).mock.calls.length;
+    };
+    expect(await searches(bytes - 1)).toBe(0);
+    expect(await searches(bytes)).toBe(1);
   });
 
   it("are ranks that checkpoint what they wrap, where no number of them fits without", async () => {
