@@ -1,5 +1,6 @@
 import { type HeldPeak, heldPeak } from "@remat/memory";
 import type { Trace } from "@remat/trace";
+import type { StepVariant } from "@remat/tracer";
 import { resolveStep } from "@remat/tracer/step";
 import { loadModel } from "./load-model.js";
 import type { ModelOptions } from "./model-options.js";
@@ -18,6 +19,15 @@ interface KnownSteps {
   readonly traces: Map<string, Trace>;
   /** Peaks with early release. */
   readonly released: Map<string, HeldPeak>;
+  /** Steps that the command will need, by the model that takes them. */
+  readonly expected: Map<string, WantedStep[]>;
+}
+
+/** A step that a command needs. */
+export interface WantedStep {
+  readonly options: ModelOptions;
+  /** Set for the memory of the step with early release. */
+  readonly released?: { readonly updateInBackward: boolean };
 }
 
 /** Keyed by the source. A command makes it once, so that nothing outlives the command. */
@@ -25,7 +35,8 @@ const known = new WeakMap<ModelSource, KnownSteps>();
 
 function knownOf(source: ModelSource): KnownSteps {
   let steps = known.get(source);
-  if (steps === undefined) known.set(source, (steps = { models: new Map(), traces: new Map(), released: new Map() }));
+  if (steps === undefined)
+    known.set(source, (steps = { models: new Map(), traces: new Map(), released: new Map(), expected: new Map() }));
   return steps;
 }
 
@@ -56,10 +67,15 @@ export async function traceOnce(
   const { traces } = knownOf(source);
   const key = keyOf(options);
   const trace = knownTrace(traces, options) ?? withModulesNumbered(await traced(source, options, progress));
+  keepTrace(traces, key, trace);
+  return trace;
+}
+
+/** Keeps a trace as the latest one. */
+function keepTrace(traces: Map<string, Trace>, key: string, trace: Trace): void {
   traces.delete(key);
   traces.set(key, trace);
   if (traces.size > mostKept) traces.delete(traces.keys().next().value!);
-  return trace;
 }
 
 function knownTrace(traces: ReadonlyMap<string, Trace>, options: ModelOptions): Trace | undefined {
@@ -71,20 +87,57 @@ function knownTrace(traces: ReadonlyMap<string, Trace>, options: ModelOptions): 
   return given?.scopes.some(({ checkpoint }) => checkpoint !== undefined) === false ? given : undefined;
 }
 
+/**
+ * Announces steps that a command will need. When the first of them is traced, the others that differ only in the way it
+ * is taken are traced as well, and the model is built once for all of them.
+ */
+export function expectSteps(source: ModelSource, steps: readonly WantedStep[]): void {
+  const { expected } = knownOf(source);
+  for (const step of steps) {
+    if (step.options.request.predict === true) continue;
+    const key = keyOfModel(step.options);
+    expected.set(key, [...(expected.get(key) ?? []), step]);
+  }
+}
+
+/** The same for all steps that `traceFakeSteps` can take of one model. */
+function keyOfModel({ request, ...files }: ModelOptions): string {
+  const { checkpointing: _, fasterGradients: __, ...same } = request;
+  return keyOf({ request: same, ...files });
+}
+
+/** Traces a step, together with the expected ones. */
 async function traced(
   source: ModelSource<"model">,
   options: ModelOptions,
   progress: Pick<Progress, "show">,
 ): Promise<Trace> {
   const { name } = source;
-  const { traceFakeStep } = await import("@remat/tracer");
+  const { traces, released, expected } = knownOf(source);
+  const key = keyOf(options);
+  const others = (expected.get(keyOfModel(options)) ?? []).filter(
+    (step) => step.released !== undefined || keyOf(step.options) !== key,
+  );
+  expected.delete(keyOfModel(options));
+  const { traceFakeSteps } = await import("@remat/tracer");
   const model = await modelOf(source, options);
   progress.show(`tracing ${name}`, true);
-  return traceFakeStep(model, {
-    ...options.request,
-    name,
-    onProgress: (module) => progress.show(`tracing ${name}: ${module}`),
-  });
+  const variants = [variantOf({ options }), ...others.map(variantOf)];
+  const [trace, ...more] = await traceFakeSteps(
+    model,
+    { ...options.request, name, onProgress: (module) => progress.show(`tracing ${name}: ${module}`) },
+    await Promise.all(variants),
+  );
+  for (const [i, step] of others.entries())
+    if (step.released === undefined) keepTrace(traces, keyOf(step.options), withModulesNumbered(more[i]));
+    else released.set(keyOf(step.options, step.released.updateInBackward), heldPeak(more[i]));
+  return trace;
+}
+
+async function variantOf({ options: { request }, released }: WantedStep): Promise<StepVariant> {
+  const { checkpointing, fasterGradients } = request;
+  const open = released && (await import("@remat/checkpoint/predict")).releasedVariant(released).open;
+  return { checkpointing, fasterGradients, ...(open && { open }) };
 }
 
 /** Returns the memory of a step of a model with early release. The step is also traced at most once. */

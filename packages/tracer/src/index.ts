@@ -30,6 +30,6 @@ export {
 } from "./step-spec.js";
 export { type TimeFakeStepOptions, timeFakeStep } from "./time-fake-step.js";
 export { type TimeStepOptions, timeStep } from "./time-step.js";
-export { type TraceStepOptions, traceFakeStep, traceStep } from "./trace-step.js";
+export { type StepVariant, type TraceStepOptions, traceFakeStep, traceFakeSteps, traceStep } from "./trace-step.js";
 export { type PrepareStepOptions, prepareStep, type StepObserver, type TrainingStep } from "./training-step.js";
 export { withMeasuredTimes } from "./with-measured-times.js";

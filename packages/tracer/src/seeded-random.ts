@@ -11,10 +11,23 @@ let real: () => number;
  * const model = random.run(() => tf.sequential({ layers: [tf.layers.dense({ units: 1, inputShape: [8] })] }));
  */
 export class SeededRandom {
-  private readonly next: () => number;
+  /** The 32 bits of state of the generator. */
+  private state: number;
+  private readonly next = (): number => {
+    this.state = (this.state + 0x6d2b79f5) >>> 0;
+    return mulberry32(this.state);
+  };
 
   constructor(seed: number) {
-    this.next = mulberry32(seed);
+    this.state = seed >>> 0;
+  }
+
+  /** Returns a function that makes the numbers from here on come again. */
+  mark(): () => void {
+    const { state } = this;
+    return () => {
+      this.state = state;
+    };
   }
 
   /**
@@ -41,13 +54,9 @@ export class SeededRandom {
   }
 }
 
-/** Returns a generator of numbers in [0, 1) with 32 bits of state: Tommy Ettinger's mulberry32. */
-function mulberry32(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+/** Returns the number in [0, 1) for a state of 32 bits: Tommy Ettinger's mulberry32. */
+function mulberry32(state: number): number {
+  let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+  mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
+  return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
 }

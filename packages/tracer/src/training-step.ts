@@ -70,9 +70,17 @@ export interface PrepareStepOptions extends StepRequest {
  * step.dispose();
  */
 export async function prepareStep(exported: unknown, options: PrepareStepOptions = {}): Promise<TrainingStep> {
-  const { size, batch, loss: wanted, seed, predict } = resolveStep(options);
+  return prepareStepWith(new SeededRandom(resolveStep(options).seed), exported, options);
+}
+
+/** Prepares a step with the caller's random numbers. @internal */
+export async function prepareStepWith(
+  random: SeededRandom,
+  exported: unknown,
+  options: PrepareStepOptions,
+): Promise<TrainingStep> {
+  const { size, batch, loss: wanted, predict } = resolveStep(options);
   const { name = "model", scope = (_name, fn) => fn(), moveTo } = options;
-  const random = new SeededRandom(seed);
   const made = await random.run(() => defineModel(exported, { tf: tfNamespace(), size, batch, scope, moveTo }, name));
   let definition = made;
   const giveBack = () => disposeDefinition(definition, typeof exported === "function" ? undefined : exported);

@@ -10,6 +10,7 @@ import { pricingOf, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { predictedUpdateOption } from "../update-in-backward-option.js";
 import { parseCount } from "../usage-error.js";
+import { expectVerdict } from "../verdict/expect-verdict.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
 import { withVerdictFirst } from "../verdict/show-verdict.js";
 import { writeTraceFile } from "../write-trace-file.js";
@@ -97,6 +98,7 @@ async function estimate({
     const { asPytorch } = given;
     const estimates = new SACEstimator({ device: pricing.device, asPytorch });
     const source = modelSource(target);
+    expectVerdict(source, step, given.updateInBackward);
     const { trace, pricedFor } = await priceModel(source, step, pricing, progress, { damaged: "keep", asPytorch });
     const judged = {
       ...{ target, source, step, units, pricing, typedOptions },

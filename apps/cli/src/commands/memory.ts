@@ -18,6 +18,7 @@ import { Progress } from "../progress.js";
 import { parseSharding } from "../sharding-option.js";
 import { predictedUpdateOption } from "../update-in-backward-option.js";
 import { parseCount, parseText, quote, UsageError } from "../usage-error.js";
+import { expectVerdict } from "../verdict/expect-verdict.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
 import type { Given } from "../verdict/next-command.js";
 import { withVerdictFirst } from "../verdict/show-verdict.js";
@@ -128,6 +129,7 @@ async function memory({
       shown.write(format.write(graphsDocument(summary, units), shapeOf(io)));
       return;
     }
+    if (sharding === undefined && !given.regions) expectVerdict(source, step, given.updateInBackward);
     const { trace } = await priceModel(source, step, pricing, progress, { damaged: "keep" });
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
     if (codePath !== undefined && sharding !== undefined)

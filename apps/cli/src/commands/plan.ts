@@ -11,7 +11,14 @@ import { type StepRequest, stepToPlan } from "@remat/tracer/step";
 import { type Command, defineCommand, grouped, type Invocation, type OptionValues } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { rowsToList } from "../format-option.js";
-import { modelOptionsOf, predictOption, printOptions, recordOptions, stepOptions } from "../model-options.js";
+import {
+  type ModelOptions,
+  modelOptionsOf,
+  predictOption,
+  printOptions,
+  recordOptions,
+  stepOptions,
+} from "../model-options.js";
 import { isOf, modelSource } from "../model-source.js";
 import { planFileOf } from "../numbered-path.js";
 import { shownBeside, writeFor } from "../output.js";
@@ -29,6 +36,7 @@ import { type PricedModel, priceModel } from "../price-model.js";
 import { type Pricing, pricingOf, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { typedTarget } from "../standard-input.js";
+import { expectSteps } from "../trace-once.js";
 import { describeBudget } from "../typed-quantities.js";
 import { predictedUpdateOption } from "../update-in-backward-option.js";
 import { UsageError } from "../usage-error.js";
@@ -110,7 +118,9 @@ async function planModel(
   const ranks = ranksAsked(options, asked, pricing);
   const { units, updateInBackward } = options;
   const given: Given = { target, source, typedOptions, step: modelOptionsOf(options), units, updateInBackward };
-  const { trace, stock, pricedFor, handCheckpointed } = await traceToPlan(given, pricing, progress);
+  const { trace, stock, pricedFor, handCheckpointed } = await traceToPlan(given, pricing, progress, {
+    isForRanks: ranks !== undefined || asked.worldSize > 1,
+  });
   const name = trace.header.model ?? source.name;
   if (trace.header.step?.predict === true) throw nothingToRecompute(name, "MODEL");
   requireMemoryTrace(trace);
@@ -184,7 +194,12 @@ interface TraceToPlan extends PricedModel {
 }
 
 /** Traces the step to plan and the baseline. For a recorded run they are the same. */
-async function traceToPlan({ source, step: asked }: Given, pricing: Pricing, progress: Progress): Promise<TraceToPlan> {
+async function traceToPlan(
+  { source, step: asked, updateInBackward = false }: Given,
+  pricing: Pricing,
+  progress: Progress,
+  { isForRanks }: { readonly isForRanks: boolean },
+): Promise<TraceToPlan> {
   const { request, ...files } = asked;
   // The seed affects only the search.
   if (isOf(source, "run")) {
@@ -198,9 +213,15 @@ async function traceToPlan({ source, step: asked }: Given, pricing: Pricing, pro
   }
   const step = (more: StepRequest): Promise<PricedModel> =>
     priceModel(source, { request: { ...request, ...more }, ...files }, pricing, progress);
+  const { checkpointing = stepToPlan.checkpointing } = request;
+  const optionsOf = (more: StepRequest): ModelOptions => ({ request: { ...request, ...more }, ...files });
+  expectSteps(source, [
+    { options: optionsOf({}) },
+    { options: optionsOf({ ...stepToPlan, checkpointing }) },
+    ...(isForRanks ? [] : [{ options: optionsOf({ checkpointing }), released: { updateInBackward } }]),
+  ]);
   const asItRuns = await step({});
   const recomputedOps = countReplayedOps(asItRuns.trace);
-  const { checkpointing = stepToPlan.checkpointing } = request;
   const isByHand = request.checkpointing === undefined && recomputedOps > 0;
   return {
     ...(await step({ ...stepToPlan, checkpointing })),

@@ -20,6 +20,7 @@ import { type ReportSource, reportSource } from "../report/report-source.js";
 import { parseSharding } from "../sharding-option.js";
 import { parseTimeMs } from "../typed-quantities.js";
 import { parseCount, UsageError } from "../usage-error.js";
+import { expectVerdict } from "../verdict/expect-verdict.js";
 import { commandOfSubject, commandToFollow } from "../verdict/follow-plan.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
 import { verdictText } from "../verdict/show-verdict.js";
@@ -238,6 +239,7 @@ async function loadRun(
     (await priceModel(model, each, pricingOf(given), progress, { damaged: "keep" })).trace;
   if (isForOther) return { trace: await price(optionsForRecorded(step)) };
   if (given.compare !== undefined && plan === undefined) return { trace: await price(step) };
+  if (plan === undefined) expectVerdict(model, step);
   return stepToShow(model, step, { trace: (each) => loadTrace(model, each, progress), price }, plan);
 }
 

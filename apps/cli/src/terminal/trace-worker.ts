@@ -4,6 +4,7 @@ import { loadTrace } from "../load-trace.js";
 import type { ModelOptions } from "../model-options.js";
 import type { ModelSource } from "../model-source.js";
 import { type ShownStep, stepToShow } from "../plan/step-to-show.js";
+import { expectVerdict } from "../verdict/expect-verdict.js";
 import { predictEarlyRelease } from "../verdict/predict-early-release.js";
 
 /** Input of the thread. */
@@ -46,6 +47,7 @@ if (parentPort !== null) {
   };
   try {
     const load = (each: ModelOptions) => loadTrace(source, each, progress);
+    if (!isComparing && plan === undefined) expectVerdict(source, options);
     const { trace, planned }: ShownStep = isComparing
       ? { trace: await load(options) }
       : await stepToShow(source, options, { trace: load }, plan);

@@ -3,6 +3,7 @@ export {
   predictReleased,
   predictReleasedPeak,
   predictStock,
+  releasedVariant,
   type StepPrediction,
   traceReleasedStep,
 } from "./predict-step.js";

@@ -2,7 +2,7 @@ import { type HeldPeak, heldPeak } from "@remat/memory";
 import { holdPlan, movedBytes } from "@remat/memory/sequence";
 import { stepMs } from "@remat/runtime-estimator";
 import type { Plan, Trace } from "@remat/trace";
-import { type TraceStepOptions, traceFakeStep } from "@remat/tracer";
+import { type StepVariant, type TraceStepOptions, traceFakeStep } from "@remat/tracer";
 import { type ReleaseEarlyOptions, releaseEarly } from "../release-early.js";
 import type { TimedStep } from "./time-training.js";
 
@@ -42,9 +42,9 @@ export async function predictReleasedPeak(
 /**
  * Traces a step with early release, without running it on data.
  *
- * The step is traced separately, which takes as long as the baseline trace. A baseline trace cannot show its memory:
- * early release uses gradients with fewer kernels (engine rule 14), and its decisions depend on the tape and on tensors
- * that JavaScript references.
+ * The step is traced separately, which takes as long as the baseline trace. To trace several variants of one model, see
+ * {@link releasedVariant}. A baseline trace cannot show its memory: early release uses gradients with fewer kernels
+ * (engine rule 14), and its decisions depend on the tape and on tensors that JavaScript references.
  *
  * @param released the options of `releaseEarly`
  * @throws RematError the same errors as `traceFakeStep` of `@remat/tracer`
@@ -60,6 +60,18 @@ export async function traceReleasedStep(
   } finally {
     stop();
   }
+}
+
+/**
+ * Returns early release as a variant of a step, for `traceFakeSteps` of `@remat/tracer`. Its trace is that of
+ * {@link traceReleasedStep}.
+ *
+ * @param released the options of `releaseEarly`
+ * @example
+ * const [trace, released] = await traceFakeSteps(build, { batch: 8 }, [{}, releasedVariant()]);
+ */
+export function releasedVariant(released: ReleaseEarlyOptions = {}): StepVariant {
+  return { open: () => releaseEarly(released) };
 }
 
 /**
