@@ -7,7 +7,7 @@ import { loadTrace } from "../load-trace.js";
 import type { ModelOptions } from "../model-options.js";
 import { isOf, type ModelSource } from "../model-source.js";
 import type { Progress } from "../progress.js";
-import { modelOf, releasedOnce, traceOnce, traceReleased } from "../trace-once.js";
+import { expectSteps, modelOf, releasedOnce, traceOnce, traceReleased } from "../trace-once.js";
 import { UsageError } from "../usage-error.js";
 
 /** The source of steps as plain data, which can be sent to every thread and every machine that has the files. */
@@ -73,8 +73,12 @@ async function stepsOfModel(source: ModelSource<"model">, { request, layers }: M
       await runsToScale((batch) => traceReleased(source, optionsOf({ batch, optimizer }), updateInBackward, silent)),
     ),
   );
-  const scaled = remembering(Number.POSITIVE_INFINITY, async ({ optimizer }: Pick<Release, "optimizer">) =>
-    scaledSteps(
+  const scaled = remembering(Number.POSITIVE_INFINITY, async ({ optimizer = own }: Pick<Release, "optimizer">) => {
+    for (const batch of scaledFrom) {
+      const options = optionsOf({ batch, optimizer });
+      expectSteps(source, [{ options }, { options: optionsOf({ batch, optimizer, ...stepToPlan }) }]);
+    }
+    return scaledSteps(
       {
         asTheyAre: await runsToScale((batch) => stepAt(batch, optimizer)),
         free: await runsToScale((batch) => freeStepAt(batch, optimizer)),
@@ -83,8 +87,8 @@ async function stepsOfModel(source: ModelSource<"model">, { request, layers }: M
         const peakAt = await scaledRelease({ optimizer, updateInBackward });
         return peakAt === undefined ? releasedPeakAt(batch, optimizer, updateInBackward) : peakAt(batch);
       },
-    ),
-  );
+    );
+  });
   return {
     name: source.name,
     framework: "tfjs",

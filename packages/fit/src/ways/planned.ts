@@ -1,5 +1,5 @@
 import { CheckpointedSteps } from "@remat/memory/checkpointing";
-import { holdPlan } from "@remat/memory/sequence";
+import { holdPlan, sequenceGraphOfTrace } from "@remat/memory/sequence";
 import { type CheckpointingAnswer, planCheckpointing, workingSet } from "@remat/planner";
 import { planTorchCheckpoints } from "@remat/planner/executors";
 import { planningGraphOfTrace } from "@remat/planner/graph";
@@ -71,6 +71,7 @@ async function plannedStep(
   effort: number,
   linkBytesPerSecond: number | undefined,
 ): Promise<FitStep> {
+  const sequenceGraph = sequenceGraphOfTrace(trace);
   const { point, infeasible } = await planCheckpointing(trace, {
     ...(objective === "memory" ? { maxOverhead } : { budgetBytes: memoryBytes }),
     iterations: iterations * effort,
@@ -78,10 +79,11 @@ async function plannedStep(
     // A bound limited by time would differ from run to run.
     boundTimeMs: 0,
     linkBytesPerSecond,
+    sequenceGraph,
   });
   if (point === undefined) return leastOf(infeasible!, batch);
   const { peakBytes, overhead, plan } = point;
-  const { bytesByCategory } = holdPlan(trace, plan);
+  const { bytesByCategory } = holdPlan(trace, plan, sequenceGraph);
   return {
     ...{ batch, peakBytes, bytesByCategory, stepMs: point.stepMs, overhead, gap: plan.predicted.gap },
     ...(effort > 1 && { effort }),

@@ -47,12 +47,12 @@ export interface RecomputedStorage {
  * and freed when the plan frees them. Storages that the plan does not name are freed when the engine frees them.
  *
  * @param plan a plan for this trace: see `findPlanMismatch`
+ * @param graph the sequence graph in which the plan was found, if it is known
  * @throws RematError `PLAN_MISMATCH` if its steps cannot run
  * @example
  * holdPlan(trace, plan).peakBytes; // plan.predicted.peakBytes
  */
-export function holdPlan(trace: Trace, plan: Plan): PlanMemory {
-  const graph = graphFor(trace, plan);
+export function holdPlan(trace: Trace, plan: Plan, graph: TraceSequenceGraph = graphFor(trace, plan)): PlanMemory {
   const sequence = sequenceOfPlan(plan, graph);
   const lives = livesOfPlan(plan, graph, sequence);
   if (lives === undefined)

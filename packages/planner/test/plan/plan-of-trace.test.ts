@@ -35,6 +35,7 @@ test("a plan, read from its file, can be followed, and holds as much as it predi
         expect(findPlanMismatch(plan, trace)).toBeUndefined();
         expect(followPlan(trace, plan)).toBe(plan.predicted.peakBytes);
         expect(holdPlan(trace, plan).peakBytes).toBe(plan.predicted.peakBytes);
+        if (!isAnyPhase) expect(holdPlan(trace, plan, graph)).toEqual(holdPlan(trace, plan));
         expect(plan.predicted.peakBytes).toBe(schedule.peakBytes);
         expect(heldPeak(trace).peakBytes).toBeGreaterThanOrEqual(plan.predicted.plain.peakBytes);
         if (plan.steps.some(({ isRecomputed }) => isRecomputed)) recomputing++;
