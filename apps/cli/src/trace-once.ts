@@ -7,6 +7,7 @@ import type { ModelOptions } from "./model-options.js";
 import type { ModelSource } from "./model-source.js";
 import { withModulesNumbered } from "./number-modules.js";
 import type { Progress } from "./progress.js";
+import { growYoungGenerationIfLarge } from "./tune-v8.js";
 
 /** Number of traces to keep, since several strategies and devices of `remat fit` need the same steps. */
 const mostKept = 12;
@@ -125,13 +126,18 @@ async function traced(
   const variants = [variantOf({ options }), ...others.map(variantOf)];
   const [trace, ...more] = await traceFakeSteps(
     model,
-    { ...options.request, name, onProgress: (module) => progress.show(`tracing ${name}: ${module}`) },
+    { ...options.request, name, onProgress: (module) => told(`tracing ${name}: ${module}`, progress) },
     await Promise.all(variants),
   );
   for (const [i, step] of others.entries())
     if (step.released === undefined) keepTrace(traces, keyOf(step.options), withModulesNumbered(more[i]));
     else released.set(keyOf(step.options, step.released.updateInBackward), heldPeak(more[i]));
   return trace;
+}
+
+function told(text: string, progress: Pick<Progress, "show">): void {
+  progress.show(text);
+  growYoungGenerationIfLarge();
 }
 
 async function variantOf({ options: { request }, released }: WantedStep): Promise<StepVariant> {
@@ -170,7 +176,7 @@ export async function traceReleased(
   progress.show(what, true);
   return traceReleasedStep(
     model,
-    { ...options.request, name: source.name, onProgress: (module) => progress.show(`${what}: ${module}`) },
+    { ...options.request, name: source.name, onProgress: (module) => told(`${what}: ${module}`, progress) },
     { updateInBackward },
   );
 }

@@ -1,7 +1,11 @@
-import { setFlagsFromString } from "node:v8";
+import { getHeapStatistics, setFlagsFromString } from "node:v8";
 
 /** Keeps the young generation at its first size. V8 doubles it whenever many objects survive, and never returns it. */
 const smallYoungGeneration = "--semi-space-growth-factor=1";
+/** V8's own factor. */
+export const growingYoungGeneration = "--semi-space-growth-factor=2";
+/** Size of the heap from which the young generation may grow. Steps of a few thousand ops stay below it. */
+const largeHeapBytes = 96 * 2 ** 20;
 /** Eight times V8's own thresholds. */
 const lateOptimization: Readonly<Record<string, readonly string[]>> = {
   20: ["--interrupt-budget=540672"],
@@ -27,4 +31,13 @@ export function flagsOfShortRuns(node: string): readonly string[] {
  */
 export function tuneV8(): void {
   for (const flag of flagsOfShortRuns(process.versions.node)) setFlagsFromString(flag);
+}
+
+/**
+ * Lets the young generation grow again if the heap is large. So many new objects survive then that a small young
+ * generation costs more time than it saves memory. Call it repeatedly during long work.
+ */
+export function growYoungGenerationIfLarge(): void {
+  if (getHeapStatistics().used_heap_size < largeHeapBytes) return;
+  if (flagsOfShortRuns(process.versions.node).length > 0) setFlagsFromString(growingYoungGeneration);
 }

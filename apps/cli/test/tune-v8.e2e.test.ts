@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import { flagsOfShortRuns } from "../src/tune-v8.js";
+import { flagsOfShortRuns, growingYoungGeneration } from "../src/tune-v8.js";
 
 /** Reports the size of the young generation after many objects survived, and how often V8 optimized a function. */
 const program = `
@@ -34,6 +34,12 @@ describe("V8 flags of a short run", () => {
     expect(tuned.youngBytes).toBeLessThanOrEqual(4 * 2 ** 20);
     expect(usual.youngBytes).toBeGreaterThan(8 * 2 ** 20);
     expect(tuned.optimizations).toBeLessThan(usual.optimizations);
+  });
+
+  it("let the young generation grow again if the heap is large", () => {
+    const grown = runWith([...flagsOfShortRuns(process.versions.node), growingYoungGeneration]);
+    expect(grown.stderr).toBe("");
+    expect(grown.youngBytes).toBeGreaterThan(8 * 2 ** 20);
   });
 
   it("are left out for unknown versions", () => {
