@@ -24,7 +24,7 @@ async function planJson(...args: string[]) {
 describe("remat plan MODEL", () => {
   it("keeps an example within a budget, and writes a plan that holds what it predicts", async () => {
     const [output, traced] = [join(folder, "plan.json"), join(folder, "run.remat.jsonl.gz")];
-    const args = [transformer, "--size", "tiny", "--budget", "20%", "--iterations", "2000"];
+    const args = [transformer, "--size", "tiny", "--budget", "20%", "--iterations", "6000"];
     const answer = await planJson(...args, "-o", output, "--trace", traced);
     expect(answer).toMatchObject({
       feasible: true,
@@ -49,7 +49,7 @@ describe("remat plan MODEL", () => {
       "--budget",
       `${answer.budgetBytes}B`,
       "--iterations",
-      "2000",
+      "6000",
       "--device",
       "a100",
     );
@@ -70,7 +70,7 @@ describe("remat plan MODEL", () => {
 
   it("takes a Keras topology, and what it may cost", async () => {
     const model = join(examples, "keras/mobilenet_v1.model.json");
-    const answer = await planJson(model, "--max-overhead", "5%", "--iterations", "4000");
+    const answer = await planJson(model, "--max-overhead", "5%", "--iterations", "16000");
     expect(answer.overhead).toBeLessThanOrEqual(0.05);
     expect(answer.peakBytes).toBeLessThan(answer.unrecomputedPeakBytes);
     expect(answer.recomputed.byModule.length).toBeGreaterThan(0);
@@ -82,7 +82,7 @@ describe("remat plan MODEL", () => {
   });
 
   it("shows the front and three recommendations", async () => {
-    const run = await remat("plan", transformer, "--size", "tiny", "--pareto", "3", "--iterations", "4000");
+    const run = await remat("plan", transformer, "--size", "tiny", "--pareto", "3", "--iterations", "14000");
     for (const part of [
       "Memory against time",
       "Recommended",
