@@ -25,7 +25,7 @@ export function fitWithBreaks(x: Float64Array, y: Float64Array, breaks: readonly
   // Columns: 1, x from the first break, and the effect of a change of slope at each inner break. x is in units of the
   // whole range.
   const columns: Float64Array[] = [new Float64Array(rows).fill(1)];
-  for (let k = 0; k < segments; k++) columns.push(x.map((value) => Math.max(0, value - breaks[k]) / width));
+  for (let k = 0; k < segments; k++) columns.push(rampFrom(x, breaks[k], width));
   const rest = y.slice();
   const triangle: number[][] = [];
   const pivots: number[] = [];
@@ -86,4 +86,11 @@ export function fitWithBreaks(x: Float64Array, y: Float64Array, breaks: readonly
     residual += difference * difference;
   }
   return { breaks, slopes, intercepts, residualSumOfSquares: residual };
+}
+
+/** Returns how far each x is beyond a break, as a fraction of the width. */
+function rampFrom(x: Float64Array, from: number, width: number): Float64Array {
+  const ramp = new Float64Array(x.length);
+  for (let i = 0; i < x.length; i++) ramp[i] = Math.max(0, x[i] - from) / width;
+  return ramp;
 }
