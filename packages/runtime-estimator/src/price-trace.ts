@@ -1,5 +1,5 @@
 import { type DeviceSpec, type OpIndex, RuntimeSource, Trace } from "@remat/trace";
-import { type CostOptions, computeDtype } from "./op-call.js";
+import { type CostOptions, computeDtype, type OpCall } from "./op-call.js";
 import { opCost } from "./op-cost.js";
 import { groupOps, opCallOf } from "./op-signatures.js";
 import { type OpTime, opTime } from "./op-time.js";
@@ -38,7 +38,7 @@ export function priceTrace(trace: Trace, device: DeviceSpec, options: CostOption
       flops[op] === group.flops[g] &&
       bytesRead[op] === group.bytesRead[g] &&
       bytesWritten[op] === group.bytesWritten[g];
-    const kept = computed ? undefined : priceKept(op);
+    const kept = computed ? undefined : priceKept(op, group.calls[g]);
     runtimeMs[op] = kept?.ms ?? group.runtimeMs[g];
     runtimeSpreadMs[op] = kept?.spreadMs ?? group.spreadMs[g];
   }
@@ -55,8 +55,7 @@ export function priceTrace(trace: Trace, device: DeviceSpec, options: CostOption
   const recordedIn = Array.from(trace.recordedIn, ([dtype, run]) => [dtype, priceTrace(run, device, options)] as const);
   return new Trace({ ...priced, recordedIn: new Map(recordedIn) });
 
-  function priceKept(op: OpIndex): OpTime {
-    const call = opCallOf(trace, op);
+  function priceKept(op: OpIndex, call: OpCall): OpTime {
     const dtype = computeDtype(call);
     const cost = { flops: flops[op], bytesRead: bytesRead[op], bytesWritten: bytesWritten[op], dtype };
     return opTime(call, cost, usable, roofline);
@@ -64,12 +63,14 @@ export function priceTrace(trace: Trace, device: DeviceSpec, options: CostOption
 }
 
 /**
- * Returns cost and time of one op of each group, computed by formulas. The result is in columns, so that the pass over
- * ops allocates no objects.
+ * Returns the call of each group, with its cost and time computed by formulas. The result is in columns, so that the
+ * pass over ops allocates no objects.
  */
 function priceGroups(trace: Trace, firstOp: readonly number[], device: DeviceSpec, options: RooflineOptions) {
   const column = () => new Float64Array(firstOp.length);
+  const calls = firstOp.map((op) => opCallOf(trace, op));
   const group = {
+    calls,
     flops: column(),
     bytesRead: column(),
     bytesWritten: column(),
@@ -77,7 +78,7 @@ function priceGroups(trace: Trace, firstOp: readonly number[], device: DeviceSpe
     spreadMs: column(),
   };
   for (let g = 0; g < firstOp.length; g++) {
-    const call = opCallOf(trace, firstOp[g]);
+    const call = calls[g];
     const cost = opCost(call, trace.header.framework, options);
     const { ms, spreadMs } = opTime(call, cost, device, options);
     group.flops[g] = cost.flops;
