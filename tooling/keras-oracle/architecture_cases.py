@@ -1,6 +1,6 @@
 """Common architectures, small, as whole models."""
 
-from keras_answers import L, answer, cases, generation, keras, np, numbers, tf
+from keras_answers import L, add_case, answer, generation, keras, np, numbers, tf
 
 Input, Model, Sequential = keras.Input, keras.Model, keras.Sequential
 is_keras_3 = generation == "3"
@@ -245,20 +245,18 @@ architectures = {
 of_tokens = {bidirectional_gru: [(7,)], attention: [(5,), (6,)], language_model: [(6,)]}
 
 
-def name_of(build):
-    return "a model: " + build.__name__.replace("_", " ")
+def add(build, inputs, training=False):
+    name = "a model: " + build.__name__.replace("_", " ")
+    add_case(name, lambda: answer(build(), inputs(), training))
 
 
 for build, shapes in architectures.items():
-    cases[name_of(build)] = answer(build(), [floats(*shape) for shape in shapes])
-    keras.backend.clear_session()
+    add(build, lambda: [floats(*shape) for shape in shapes])
 for build, shapes in of_tokens.items():
-    cases[name_of(build)] = answer(build(), [tokens(*shape) for shape in shapes])
-    keras.backend.clear_session()
+    add(build, lambda: [tokens(*shape) for shape in shapes])
 mask = np.array([[1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1]], "int32")
-cases[name_of(bert)] = answer(bert(), [tokens(6), tokens(6), mask])
-cases[name_of(several_inputs_and_outputs)] = answer(several_inputs_and_outputs(), [tokens(4), tokens(5), floats(5)])
-cases[name_of(wide_and_deep)] = answer(wide_and_deep(), [tokens(1), tokens(1), floats(3)])
+add(bert, lambda: [tokens(6), tokens(6), mask])
+add(several_inputs_and_outputs, lambda: [tokens(4), tokens(5), floats(5)])
+add(wide_and_deep, lambda: [tokens(1), tokens(1), floats(3)])
 # It contains nothing random.
-cases[name_of(statistics)] = answer(statistics(), [floats(6, 6, 3)], training=True)
-keras.backend.clear_session()
+add(statistics, lambda: [floats(6, 6, 3)], training=True)

@@ -3,8 +3,10 @@ gradients.
 """
 
 import json
+import math
 import os
 import sys
+import zlib
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 generation = sys.argv[1]
@@ -28,20 +30,38 @@ else:
     version = keras.__version__
     as_numpy = keras.ops.convert_to_numpy
 L = keras.layers
-keras.utils.set_random_seed(7)
-rng = np.random.default_rng(7)
+rng = None
 
 
-def numbers(shape, dtype="float32", low=-0.9, high=0.9):
+def seed(name):
+    """Starts a case: its random numbers and the names of its layers then depend on nothing but its own name."""
+    global rng
+    number = zlib.crc32(name.encode())
+    rng = np.random.default_rng(number)
+    keras.utils.set_random_seed(number)
+    keras.backend.clear_session()
+
+
+def numbers(shape, dtype="float32", low=-0.9, high=0.9, among=None):
+    """Returns random numbers from a range, or `among` given ones."""
+    if among is not None:
+        return rng.choice(among, shape).astype("float32")
     if dtype == "int32":
         return rng.integers(0, 4, shape).astype("int32")
     return np.round(rng.uniform(low, high, shape), 3).astype("float32")
 
 
+def number(value):
+    """Returns a number with seven digits. JSON has no infinities and no NaN, so these become strings."""
+    if math.isfinite(value):
+        return float(f"{value:.7g}")
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
 def pack(array):
     array = np.asarray(array)
     kind = "bool" if array.dtype.kind == "b" else "int32" if array.dtype.kind in "iu" else "float32"
-    return {"shape": list(array.shape), "dtype": kind, "values": [float(f"{float(v):.7g}") for v in array.ravel()]}
+    return {"shape": list(array.shape), "dtype": kind, "values": [number(float(v)) for v in array.ravel()]}
 
 
 def leaves(model, prefix=""):
@@ -96,12 +116,27 @@ def answer(model, inputs, training=False):
 
 
 cases = {}
+# The names of the only cases to compute. All if empty.
+chosen = set(sys.argv[3:])
 
 
-def case(name, build, *shapes, dtype="float32", low=-0.9):
+def add_case(name, compute):
+    """Adds a case with the answers that `compute` returns."""
+    if name in cases:
+        raise ValueError(f"there are two cases with the name {name}")
+    if chosen and name not in chosen:
+        return
+    seed(name)
+    cases[name] = compute()
+
+
+def case(name, build, *shapes, dtype="float32", low=-0.9, among=None):
     """Adds a case. `build` computes outputs from symbolic inputs with these shapes, which exclude the batch."""
-    symbols = [keras.Input(shape, name=f"input_{i}", dtype=dtype) for i, shape in enumerate(shapes)]
-    outputs = build(*symbols)
-    model = keras.Model(symbols if len(symbols) > 1 else symbols[0], outputs, name="case")
-    cases[name] = answer(model, [numbers((2, *shape), dtype, low) for shape in shapes])
-    keras.backend.clear_session()
+
+    def compute():
+        symbols = [keras.Input(shape, name=f"input_{i}", dtype=dtype) for i, shape in enumerate(shapes)]
+        outputs = build(*symbols)
+        model = keras.Model(symbols if len(symbols) > 1 else symbols[0], outputs, name="case")
+        return answer(model, [numbers((2, *shape), dtype, low, among=among) for shape in shapes])
+
+    add_case(name, compute)

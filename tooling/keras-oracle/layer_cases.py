@@ -1,6 +1,6 @@
 """A case for each layer, and more for its options and masks."""
 
-from keras_answers import CustomScaleLayer, L, LayerScale, StochasticDepth, answer, case, cases, generation, keras, numbers
+from keras_answers import CustomScaleLayer, L, LayerScale, StochasticDepth, add_case, answer, case, generation, keras, numbers
 
 image, volume, line, flat = (6, 5, 4), (4, 5, 3, 2), (7, 4), (5,)
 layers = {
@@ -209,6 +209,11 @@ encoder = lambda: keras.Sequential([keras.Input((6,), dtype="int32"), L.Embeddin
 case("masked nested model", lambda x: L.GRU(2)(encoder()(x)), (6,), dtype="int32")
 if generation == "3":
     case("masked GroupedQueryAttention", lambda x: L.GroupQueryAttention(3, 2, 1)(embedded(x), embedded(x)), (6,), dtype="int32")
-stateful = keras.Input(batch_shape=(2, *line)) if generation == "3" else keras.Input(line, batch_size=2)
-cases["stateful"] = answer(keras.Model(stateful, L.GRU(3, stateful=True)(stateful), name="case"), [numbers((2, *line))])
-keras.backend.clear_session()
+
+
+def stateful():
+    symbol = keras.Input(batch_shape=(2, *line)) if generation == "3" else keras.Input(line, batch_size=2)
+    return answer(keras.Model(symbol, L.GRU(3, stateful=True)(symbol), name="case"), [numbers((2, *line))])
+
+
+add_case("stateful", stateful)

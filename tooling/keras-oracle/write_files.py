@@ -12,7 +12,7 @@ import sys
 import tempfile
 import zipfile
 
-from keras_answers import L, as_numpy, generation, keras, leaves, np, numbers, pack
+from keras_answers import L, as_numpy, generation, keras, leaves, np, numbers, pack, seed
 
 Input, Model, Sequential = keras.Input, keras.Model, keras.Sequential
 
@@ -95,7 +95,7 @@ with zipfile.ZipFile(sys.argv[2], "w", zipfile.ZIP_DEFLATED, compresslevel=9) as
                 out.writestr(zipfile.ZipInfo(name + ending), file.read(), zipfile.ZIP_DEFLATED, 9)
 
     for name, build in [(f.__name__, f) for f in (nested, recurrent, films, vision, attention)]:
-        keras.backend.clear_session()
+        seed(name)
         model = build()
         for _, layer in leaves(model):
             weights = [w if w.dtype.kind == "i" else numbers(w.shape, low=0.2) for w in layer.get_weights()]
@@ -108,7 +108,7 @@ with zipfile.ZipFile(sys.argv[2], "w", zipfile.ZIP_DEFLATED, compresslevel=9) as
         outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
         answers[name] = {"inputs": [pack(x) for x in inputs], "outputs": [pack(as_numpy(y)) for y in outputs]}
         write(name, model, ".keras", ".h5", ".weights.h5")
-    keras.backend.clear_session()
+    seed("long")
     model = long()
     for layer in model.layers:
         layer.set_weights([np.full(w.shape, 0.5, "float32") for w in layer.get_weights()])

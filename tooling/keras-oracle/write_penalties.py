@@ -6,7 +6,7 @@
 
 import json
 
-from keras_answers import L, as_numpy, generation, keras, leaves, numbers, pack, tf
+from keras_answers import L, as_numpy, generation, keras, leaves, numbers, pack, seed, tf
 
 R = keras.regularizers
 
@@ -33,7 +33,7 @@ cases = {
 }
 told = {}
 for name, (build, shape) in cases.items():
-    keras.backend.clear_session()
+    seed(name)
     symbol = keras.Input(shape)
     model = keras.Model(symbol, build(symbol))
     for _, layer in leaves(model):
