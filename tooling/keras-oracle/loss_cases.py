@@ -1,12 +1,14 @@
 """Values of Keras's losses and optimizers, in the form that a compiled model's file contains."""
 
-from keras_answers import as_numpy, keras, np, numbers, pack, tf
+from keras_answers import as_numpy, keras, np, numbers, pack, seed, tf
 
 K = keras.losses
+seed("losses")
 classes = np.eye(4, dtype="float32")[[0, 2, 1]].reshape((1, 3, 4))
 shares = np.round(np.abs(numbers((1, 3, 4))) + 0.1, 3)
 shares = np.round(shares / shares.sum(-1, keepdims=True), 4)
 logits, values, bits = numbers((1, 3, 4)), numbers((1, 3, 4)), np.round(numbers((1, 3, 4)) + 0.9).clip(0, 1)
+steps = numbers((1, 3, 4), among=[-1.0, 0.0, 1.0])
 numbered = np.array([[0, 2, 1]], "float32")
 
 losses = {
@@ -26,6 +28,13 @@ losses = {
     "divergence": (K.KLDivergence(), np.roll(shares, 1, -1), shares),
     "poisson": (K.Poisson(), shares, np.abs(logits) + 0.1),
     "cosine": (K.CosineSimilarity(), values, logits),
+    # An error of exactly 0, and of exactly delta
+    "mean absolute error at kinks": (K.MeanAbsoluteError(reduction="sum"), steps, steps[..., ::-1]),
+    "mean absolute percentage error at kinks": (K.MeanAbsolutePercentageError(), steps + 2, steps[..., ::-1] + 2),
+    "huber at kinks": (K.Huber(), steps, steps[..., ::-1]),
+    "log cosh at kinks": (K.LogCosh(), steps, steps[..., ::-1]),
+    "binary of logits at kinks": (K.BinaryCrossentropy(from_logits=True), bits, steps),
+    "divergence at kinks": (K.KLDivergence(), classes, classes),
 }
 
 
@@ -51,6 +60,7 @@ optimizers = {
     "Adamax": keras.optimizers.Adamax(0.03),
     "Adagrad": keras.optimizers.Adagrad(0.05),
 }
+seed("optimizers")
 gradients = [numbers((5,)) for _ in range(3)]
 
 

@@ -17,6 +17,7 @@ import sys
 from keras_answers import L, cases, chosen, keras, version
 import layer_cases
 import function_cases
+import kink_cases
 import architecture_cases
 from loss_cases import loss_cases, optimizer_cases
 

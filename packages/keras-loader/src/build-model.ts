@@ -49,7 +49,7 @@ export function buildModel(entry: LayerEntry, notes: LayerNotes, checksShapes: b
   ];
   try {
     const ofFile = Array.from(notes.values(), (note) => note.className);
-    const classNames = new Set([...ofFile, KerasOperation.className, ...suppliedActivations]);
+    const classNames = new Set([...ofFile, KerasOperation.className, "L1L2", ...suppliedActivations]);
     return withLayerClasses(classNames, deriving(notes), observe, () => deserialize(entry));
   } catch (error) {
     disposeWeights(watched);

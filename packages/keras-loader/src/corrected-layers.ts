@@ -14,10 +14,11 @@ import {
 import { withGroups } from "./layers/grouped-convolution.js";
 import type { LayerClass } from "./layers/layer-class.js";
 import { withOwnArguments, withResetAfter, withResetAfterCell } from "./layers/recurrent.js";
+import { withKerasMagnitude } from "./layers/regularizer.js";
 import { UpSampling2D } from "./layers/resampling.js";
 import { withKnownSizes } from "./layers/reshape.js";
 import { CenterCrop, Resizing } from "./layers/resizing.js";
-import { ScaledELU, SlopedReLU, SoftmaxAlong, ThresholdedReLU } from "./layers/small-layers.js";
+import { ScaledELU, SlopedReLU, SoftmaxAlong, ThresholdedReLU, withKerasGradient } from "./layers/small-layers.js";
 import { withOutputPadding } from "./layers/transposed-convolutions.js";
 
 interface Correction {
@@ -55,8 +56,19 @@ const keeping = (cls: LayerClass): Correction => ({
 export const corrected: Readonly<Record<string, Correction>> = {
   GlobalAveragePooling1D: keeping(GlobalAveragePooling1D),
   GlobalAveragePooling2D: keeping(GlobalAveragePooling2D),
-  GlobalMaxPooling1D: keeping(GlobalMaxPooling1D),
-  GlobalMaxPooling2D: keeping(GlobalMaxPooling2D),
+  GlobalMaxPooling1D: {
+    why: "always: equal elements share a gradient",
+    when: always,
+    make: instead(GlobalMaxPooling1D),
+  },
+  GlobalMaxPooling2D: {
+    why: "always: equal elements share a gradient",
+    when: always,
+    make: instead(GlobalMaxPooling2D),
+  },
+  // A regularizer, which is in the same table as layers
+  L1L2: { why: "always: the gradient at 0 is 0", when: ({ l1 }) => isSet(l1), make: withKerasMagnitude },
+  PReLU: { why: "always: the gradient at 0 is 0", when: always, make: withKerasGradient },
   BatchNormalization: {
     why: "without scale or centre, and of volumes",
     when: always,

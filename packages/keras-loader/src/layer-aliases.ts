@@ -11,7 +11,8 @@ const classAliases: Readonly<Record<string, string>> = {
   LecunUniform: "LeCunUniform",
 };
 
-const activationAliases: Readonly<Record<string, string>> = { silu: "swish" };
+/** SELU of tfjs-layers has another gradient at 0. */
+const activationAliases: Readonly<Record<string, string>> = { silu: "swish", selu: "selu_of_keras" };
 
 /** Names that mean one function in Keras 3 and another in Keras 2 and tfjs-layers. */
 const keras3Activations: Readonly<Record<string, string>> = { hard_sigmoid: "hard_sigmoid_of_keras3" };

@@ -234,3 +234,18 @@ it.each<[string, string, number, object]>([
   const loss = await model.trainOnBatch(tf.tensor2d([[1, 2, 1, 0]], undefined, "int32"), target);
   expect([loss].flat()[0]).toBeCloseTo(11 / 3, 5);
 });
+
+// Keras' gradient of a magnitude is 0 at 0, so a regularizer alone does not move a zero.
+it.each(["L1", "L1L2"])("%s leaves weights that are 0 as they are", async (className) => {
+  const regularizer = { class_name: className, config: className === "L1" ? { l1: 0.5 } : { l1: 0.5, l2: 0.5 } };
+  const file = smallModel(
+    ["x", "InputLayer", { batch_input_shape: [null, 3] }],
+    ["y", "Dense", { units: 2, kernel_initializer: "zeros", kernel_regularizer: regularizer }, ["x"]],
+  );
+  const model = loadKerasModel({ ...file, training_config: { loss: "mse", optimizer_config: plain } });
+  await model.trainOnBatch(tf.ones([2, 3]), tf.zeros([2, 2]));
+  expect(Array.from((model.getWeights()[0] as tf.Tensor).dataSync())).toEqual([0, 0, 0, 0, 0, 0]);
+  (model.layers[1] as tf.layers.Layer).setWeights([tf.tensor([2, -2, 0, 0, 0, 0], [3, 2]), tf.zeros([2])]);
+  const loss = [await model.trainOnBatch(tf.zeros([2, 3]), tf.zeros([2, 2]))].flat()[0];
+  expect(loss).toBe(className === "L1" ? 2 : 6);
+});

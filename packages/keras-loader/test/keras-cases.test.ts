@@ -18,7 +18,8 @@ import { isOperation, namedOperation } from "../src/understand-operation.js";
 interface Packed {
   readonly shape: number[];
   readonly dtype: "float32" | "int32" | "bool";
-  readonly values: number[];
+  /** JSON has no NaN and no infinities, so these are strings. */
+  readonly values: (number | "NaN" | "Infinity" | "-Infinity")[];
 }
 
 /** A small model, and what Keras makes of it: written by tooling/keras-oracle. */
@@ -47,7 +48,7 @@ const generations = [2, 3].map((generation) => {
 
 afterEach(() => tf.disposeVariables());
 
-const unpack = ({ shape, dtype, values }: Packed): tf.Tensor => tf.tensor(values, shape, dtype);
+const unpack = ({ shape, dtype, values }: Packed): tf.Tensor => tf.tensor(values.map(Number), shape, dtype);
 const listed = <T>(value: T | T[]): T[] => (Array.isArray(value) ? value : [value]);
 
 /** Weights of every layer by the path of its name, those of inner models among them. */
@@ -62,8 +63,10 @@ function byPath(model: tf.LayersModel, prefix = ""): [path: string, layer: tf.la
 function expectClose(found: tf.Tensor, expected: Packed, tolerance: number): void {
   expect(found.shape).toEqual(expected.shape);
   const values = found.dataSync();
-  const scale = Math.max(1, ...expected.values.map(Math.abs));
-  expected.values.forEach((value, i) => {
+  const wanted = expected.values.map(Number);
+  const scale = Math.max(1, ...wanted.filter(Number.isFinite).map(Math.abs));
+  wanted.forEach((value, i) => {
+    if (Object.is(values[i], value)) return;
     const difference = Math.abs((values[i] as number) - value);
     if (!(difference <= tolerance * Math.max(Math.abs(value), 0.1 * scale)))
       expect.fail(`element ${i} is ${values[i]}, Keras has ${value}`);
@@ -74,6 +77,8 @@ describe.each(generations)("files written by Keras $generation", ({ cases }) => 
   it.each(Object.keys(cases))("is answered as Keras does: %s", (name) => {
     const { topology, parameters, weights, inputs, outputs, cotangents, ...expected } = cases[name] as Case;
     const { inputGradients, weightGradients, trainingOutputs } = expected;
+    // Largest errors: 9.1e-6 of a layer or function, 8.8e-5 of a model
+    const gradientBound = name.startsWith("a model: ") ? 1e-4 : 9e-5;
     const model = loadKerasModel(topology);
     expect(model.countParams()).toBe(parameters);
     const layers = new Map(byPath(model));
@@ -118,7 +123,7 @@ describe.each(generations)("files written by Keras $generation", ({ cases }) => 
     });
     if (reached.length > 0)
       byInput(reached.map((i) => floats[i] as tf.Tensor)).forEach((gradient, i) => {
-        expectClose(gradient, inputGradients[reached[i] as number] as Packed, 1e-4); // 9.8e-5
+        expectClose(gradient, inputGradients[reached[i] as number] as Packed, gradientBound);
       });
     const trained = Object.entries(weightGradients).flatMap(([path, expected]) =>
       (layers.get(path) as tf.layers.Layer).trainableWeights.flatMap((weight, i) => {
@@ -132,7 +137,7 @@ describe.each(generations)("files written by Keras $generation", ({ cases }) => 
         () => loss(...floats),
         trained.map(({ variable }) => variable),
       );
-      for (const { variable, packed } of trained) expectClose(grads[variable.name] as tf.Tensor, packed, 1e-4);
+      for (const { variable, packed } of trained) expectClose(grads[variable.name] as tf.Tensor, packed, gradientBound);
     }
     if (trainingOutputs === undefined) return;
     const results = model.apply(tensors.length === 1 ? (tensors[0] as tf.Tensor) : tensors, { training: true });
@@ -179,7 +184,8 @@ it("LAYERS.md says what each layer of Keras rests on", async () => {
   const page = `# Layers of Keras
 
 This page lists every layer of Keras' reference. A layer uses the class of tfjs-layers, or a class of this package ("ours"), or the loader rejects it ("refused") with the reason shown.
-If you load a layer that is not rejected, you can rely on its numbers: outputs are compared with Keras to 1e-5, and gradients to 1e-4.
+If you load a layer that is not rejected, you can rely on its numbers: outputs are compared with Keras to 1e-5, and gradients to 1e-4. Gradients are also compared at zeros, ties and borders.
+There they differ for \`ReLU(max_value=6)\` at exactly 6, for ties in \`MaxPooling3D\`, and for zero vectors in \`Dot(normalize=True)\`.
 
 The tests write this page: \`pnpm vitest run --project keras-loader keras-cases -u\`.
 

@@ -82,7 +82,8 @@ function describeCompiled(losses: readonly (string | undefined)[], optimizer: Op
 
 /**
  * Losses that tfjs-layers computes like Keras, with one value per sample, but with other kernels than this package. If
- * the step uses them, a program that compiles with them can follow a plan of the step.
+ * the step uses them, a program that compiles with them can follow a plan of the step. One difference from Keras remains:
+ * the gradient of `meanAbsoluteError` for an error of exactly 0.
  */
 const sameAsTfjs: ReadonlySet<string> = new Set([
   "meanSquaredError",

@@ -1,5 +1,6 @@
 import * as tfc from "@tensorflow/tfjs-core";
 import type { JsonObject } from "../json.js";
+import { abs } from "../operations/kinks.js";
 
 /** Computes one number for each sample or place, before the reduction to a scalar. */
 export type SampleLoss = (target: tfc.Tensor, output: tfc.Tensor, options: JsonObject) => tfc.Tensor;
@@ -46,9 +47,9 @@ function binaryCrossEntropy(target: tfc.Tensor, output: tfc.Tensor, fromLogits: 
 /** Keras' losses by function name. The options are the arguments of their classes. */
 export const losses: Readonly<Record<string, SampleLoss>> = {
   mean_squared_error: (target, output) => meanOfLast(tfc.square(tfc.sub(output, target))),
-  mean_absolute_error: (target, output) => meanOfLast(tfc.abs(tfc.sub(output, target))),
+  mean_absolute_error: (target, output) => meanOfLast(abs(tfc.sub(output, target))),
   mean_absolute_percentage_error: (target, output) =>
-    tfc.mul(100, meanOfLast(tfc.abs(tfc.div(tfc.sub(target, output), tfc.maximum(tfc.abs(target), epsilon))))),
+    tfc.mul(100, meanOfLast(abs(tfc.div(tfc.sub(target, output), tfc.maximum(tfc.abs(target), epsilon))))),
   mean_squared_logarithmic_error: (target, output) => {
     const log = (x: tfc.Tensor): tfc.Tensor => tfc.log(tfc.add(tfc.maximum(x, epsilon), 1));
     return meanOfLast(tfc.square(tfc.sub(log(output), log(target))));

@@ -24,6 +24,7 @@ const supplied: Readonly<Record<string, typeof serialization.Serializable>> = {
   hardSwish: activation("hardSwish", "hardSilu"),
   leakyRelu: activation("leakyRelu", "leakyRelu"),
   logSigmoid: activation("logSigmoid", "logSigmoid"),
+  seluOfKeras: activation("seluOfKeras", "selu"),
   hardSigmoidOfKeras3: activation("hardSigmoidOfKeras3", "hardSigmoid"),
 };
 

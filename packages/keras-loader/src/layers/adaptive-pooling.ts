@@ -1,4 +1,19 @@
-import { concat, max, mean, type serialization, slice, type Tensor, tidy, transpose } from "@tensorflow/tfjs-core";
+import {
+  argMax,
+  cast,
+  concat,
+  customGrad,
+  type GradSaveFunc,
+  max,
+  mean,
+  mul,
+  oneHot,
+  type serialization,
+  slice,
+  type Tensor,
+  tidy,
+  transpose,
+} from "@tensorflow/tfjs-core";
 import { channelOrders, firstInput, firstShape, type LayerShape, OwnLayer, sizesOf } from "./own-layer.js";
 
 type Args = Readonly<Record<string, unknown>>;
@@ -55,8 +70,23 @@ abstract class AdaptiveAveragePooling extends AdaptivePooling {
   protected override readonly reduce = (x: Tensor, axis: number): Tensor => mean(x, axis, true);
 }
 
+/** The largest element along an axis. The first of equal ones gets the gradient, as in pooling. */
+function firstMax(x: Tensor, axis: number): Tensor {
+  const order = x.shape.map((_, i) => (i < axis ? i : i === axis ? x.rank - 1 : i - 1));
+  const run = customGrad((...args) => {
+    const [input, save] = args as unknown as [Tensor, GradSaveFunc];
+    save([input]);
+    const gradFunc = (dy: Tensor, [saved]: Tensor[]): Tensor => {
+      const isFirst = oneHot(argMax(saved as Tensor, axis), x.shape[axis] as number);
+      return mul(dy, cast(transpose(isFirst, order), "float32"));
+    };
+    return { value: max(input, axis, true), gradFunc };
+  });
+  return run(x);
+}
+
 abstract class AdaptiveMaxPooling extends AdaptivePooling {
-  protected override readonly reduce = (x: Tensor, axis: number): Tensor => max(x, axis, true);
+  protected override readonly reduce: (x: Tensor, axis: number) => Tensor = firstMax;
 }
 
 /** Keras 3's `AdaptiveAveragePooling1D`. */
@@ -102,6 +132,9 @@ export class AdaptiveMaxPooling2D extends AdaptiveMaxPooling {
 /** Keras 3's `AdaptiveMaxPooling3D`. */
 export class AdaptiveMaxPooling3D extends AdaptiveMaxPooling {
   static readonly className = "AdaptiveMaxPooling3D";
+  // In TensorFlow's pooling of volumes, each of equal elements gets the gradient.
+  protected override readonly reduce = (x: Tensor, axis: number): Tensor => max(x, axis, true);
+
   constructor(args: Args) {
     super(args, 3);
   }

@@ -1,5 +1,6 @@
-import { max, mean, type serialization, type Tensor, tidy } from "@tensorflow/tfjs-core";
+import { mean, type serialization, type Tensor, tidy } from "@tensorflow/tfjs-core";
 import { InputSpec, layers } from "@tensorflow/tfjs-layers";
+import { max } from "../operations/kinks.js";
 
 type Shape = (number | null)[];
 
@@ -86,7 +87,7 @@ export class GlobalMaxPooling1D extends Maximum {
   static readonly className = "GlobalMaxPooling1D";
 
   constructor(args: GlobalPoolingArgs = {}) {
-    super(args, 3);
+    super(args, 3, args.keepdims === true);
   }
 }
 
@@ -94,7 +95,7 @@ export class GlobalMaxPooling2D extends Maximum {
   static readonly className = "GlobalMaxPooling2D";
 
   constructor(args: GlobalPoolingArgs = {}) {
-    super(args, 4);
+    super(args, 4, args.keepdims === true);
   }
 }
 

@@ -3,6 +3,7 @@ import {
   clipByValue,
   dropout,
   expm1,
+  leakyRelu,
   minimum,
   mul,
   ones,
@@ -15,6 +16,9 @@ import {
   tidy,
   transpose,
 } from "@tensorflow/tfjs-core";
+import type { LayerVariable } from "@tensorflow/tfjs-layers";
+import { prelu, relu6 } from "../operations/kinks.js";
+import type { LayerClass } from "./layer-class.js";
 import { type CallOptions, firstInput, OwnLayer } from "./own-layer.js";
 
 /** Keras' `SpatialDropout2D` and `SpatialDropout3D`: drop whole channels in training. */
@@ -70,16 +74,23 @@ export class SlopedReLU extends OwnLayer {
     const { maxValue, negativeSlope, threshold } = this.#args;
     return tidy(() => {
       const x = firstInput(inputs);
-      const kept = maxValue === null ? x : clipByValue(x, -Infinity, maxValue);
-      // 1 above the threshold, otherwise 0. Selecting by a comparison would have no gradient.
-      const isAbove = step(sub(x, threshold));
-      const below = mul(mul(sub(x, threshold), negativeSlope), sub(1, isAbove));
-      return add(mul(kept, isAbove), below);
+      // Keras uses another function for this one, whose gradient differs at 0.
+      if (threshold === 0 && maxValue === null) return leakyRelu(x, negativeSlope);
+      const positive = this.#positivePart(x);
+      return negativeSlope === 0 ? positive : sub(positive, mul(relu(sub(threshold, x)), negativeSlope));
     });
   }
 
   override getConfig(): serialization.ConfigDict {
     return { ...super.getConfig(), ...this.#args };
+  }
+
+  #positivePart(x: Tensor): Tensor {
+    const { maxValue, threshold } = this.#args;
+    if (threshold === 0 && maxValue === 6) return relu6(x);
+    // `step` is 1 above the threshold, otherwise 0. Selecting by a comparison would have no gradient.
+    const above = threshold === 0 ? relu(x) : mul(x, step(sub(x, threshold)));
+    return maxValue === null ? above : clipByValue(above, 0, maxValue);
   }
 }
 
@@ -126,6 +137,16 @@ export class SoftmaxAlong extends OwnLayer {
   override getConfig(): serialization.ConfigDict {
     return { ...super.getConfig(), axis: this.#axis };
   }
+}
+
+/** Returns PReLU with Keras' gradient at 0. */
+export function withKerasGradient(stock: LayerClass): LayerClass {
+  return class extends stock {
+    override call(inputs: Tensor | Tensor[]): Tensor {
+      const { alpha } = this as unknown as { readonly alpha: LayerVariable };
+      return prelu(firstInput(inputs), alpha.read());
+    }
+  };
 }
 
 /** Keras 2's `ThresholdedReLU` with a gradient. tfjs-layers 4.22 would need the gradient of a comparison. */

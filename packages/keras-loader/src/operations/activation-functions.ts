@@ -17,7 +17,8 @@ const isBeyond = (x: tfc.Tensor, by: number): tfc.Tensor => tfc.step(tfc.sub(tfc
 /** Less common activations of Keras 3. */
 export const activationFunctions: Readonly<Record<string, Operation>> = {
   celu: activation(
-    (x, alpha) => tfc.add(tfc.relu(x), tfc.mul(alpha, tfc.expm1(tfc.div(tfc.minimum(x, 0), alpha)))),
+    // As in Keras, whose gradient at 0 is the sum of both sides.
+    (x, alpha) => tfc.add(tfc.maximum(x, 0), tfc.mul(alpha, tfc.expm1(tfc.div(tfc.minimum(x, 0), alpha)))),
     "alpha",
     1,
   ),

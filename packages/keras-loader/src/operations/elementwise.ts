@@ -1,6 +1,7 @@
 import * as tfc from "@tensorflow/tfjs-core";
 import type { Shape } from "../layer-note.js";
 import { detached } from "./detached.js";
+import * as kinks from "./kinks.js";
 import { type Arguments, broadcastShapes, numberOf, type Operation, shapeOf, TensorShape } from "./operation.js";
 
 type Value = tfc.Tensor | number;
@@ -47,6 +48,30 @@ function binary(run: Binary): Operation {
   };
 }
 
+const expanded = (x: tfc.Tensor, shape: Shape): tfc.Tensor =>
+  tfc.util.arraysEqual(x.shape, shape as number[]) ? x : tfc.broadcastTo(x, shape as number[]);
+
+/** Both operands in the shape of the result. */
+function broadcasted(a: tfc.Tensor, b: tfc.Tensor): [tfc.Tensor, tfc.Tensor] {
+  const shape = broadcastShapes(a.shape, b.shape);
+  return [expanded(a, shape), expanded(b, shape)];
+}
+
+/** A binary operation whose gradient in TensorFlow.js does not reverse the broadcast of its operands. */
+function broadcastFirst(run: Binary): Operation {
+  const operation = binary(run);
+  return {
+    ...operation,
+    run: (args) => {
+      const tensors = Object.entries(args).filter(([, value]) => value instanceof tfc.Tensor);
+      // A constant has no gradient, so it keeps its size.
+      if (tensors.length < 2) return operation.run(args);
+      const [x1, x2] = broadcasted(args["x1"] as tfc.Tensor, args["x2"] as tfc.Tensor);
+      return operation.run({ x1, x2 });
+    },
+  };
+}
+
 /** Logical operators treat nonzero values as true. */
 const logical = (run: Binary): Operation => binary((a, b) => run(tfc.cast(a, "bool"), tfc.cast(b, "bool")));
 
@@ -68,8 +93,7 @@ function choose(condition: tfc.Tensor, a: tfc.Tensor, b: tfc.Tensor): tfc.Tensor
 
 /** `a / b`, and 0 if `b` is 0. */
 function divideNoNan(a: tfc.Tensor, b: tfc.Tensor): tfc.Tensor {
-  const shape = broadcastShapes(a.shape, b.shape) as number[];
-  const [x, y] = [tfc.broadcastTo(a, shape), tfc.broadcastTo(b, shape)];
+  const [x, y] = broadcasted(a, b);
   const isZero = tfc.equal(y, 0);
   return choose(isZero, tfc.zerosLike(x), tfc.div(x, choose(isZero, tfc.onesLike(y), y)));
 }
@@ -83,7 +107,7 @@ function gelu(x: tfc.Tensor, isApproximate: boolean): tfc.Tensor {
 }
 
 /** Keras' hard sigmoid: `relu6(x + 3) / 6`. */
-const hardSigmoid = (x: tfc.Tensor): tfc.Tensor => tfc.div(tfc.relu6(tfc.add(x, 3)), 6);
+const hardSigmoid = (x: tfc.Tensor): tfc.Tensor => tfc.div(kinks.relu6(tfc.add(x, 3)), 6);
 
 /** Elementwise operations. */
 export const elementwise: Readonly<Record<string, Operation>> = {
@@ -94,10 +118,10 @@ export const elementwise: Readonly<Record<string, Operation>> = {
   divideNoNan: binary(divideNoNan),
   floorDivide: binary(tfc.floorDiv),
   power: binary(tfc.pow),
-  maximum: binary(tfc.maximum),
-  minimum: binary(tfc.minimum),
+  maximum: broadcastFirst(tfc.maximum),
+  minimum: broadcastFirst(tfc.minimum),
   mod: binary(tfc.mod),
-  squaredDifference: binary(tfc.squaredDifference),
+  squaredDifference: broadcastFirst(tfc.squaredDifference),
   arctan2: binary(tfc.atan2),
   equal: binary(tfc.equal),
   notEqual: binary(tfc.notEqual),
@@ -110,7 +134,7 @@ export const elementwise: Readonly<Record<string, Operation>> = {
   logicalXor: logical(tfc.logicalXor),
   logicalNot: unary((x) => tfc.logicalNot(tfc.cast(x, "bool"))),
   negative: unary(tfc.neg),
-  absolute: unary(tfc.abs),
+  absolute: unary(kinks.abs),
   square: unary(tfc.square),
   sqrt: unary(tfc.sqrt),
   rsqrt: unary(tfc.rsqrt),
@@ -136,13 +160,13 @@ export const elementwise: Readonly<Record<string, Operation>> = {
   reciprocal: unary(tfc.reciprocal),
   erf: unary(tfc.erf),
   relu: unary(tfc.relu),
-  relu6: unary(tfc.relu6),
+  relu6: unary(kinks.relu6),
   sigmoid: unary(tfc.sigmoid),
   logSigmoid: unary(tfc.logSigmoid),
   softplus: unary(tfc.softplus),
   softsign: unary((x) => tfc.div(x, tfc.add(tfc.abs(x), 1))),
   elu: unary(tfc.elu),
-  selu: unary(tfc.selu),
+  selu: unary(kinks.selu),
   silu: unary((x) => tfc.mul(x, tfc.sigmoid(x))),
   gelu: unary((x, { approximate }) => gelu(x, approximate !== false), "approximate"),
   exactGelu: unary((x, { approximate }) => gelu(x, approximate === true), "approximate"),
@@ -153,7 +177,10 @@ export const elementwise: Readonly<Record<string, Operation>> = {
   stopGradient: unary((x) => detached(() => tfc.clone(x))),
   log2: unary((x) => tfc.div(tfc.log(x), Math.LN2)),
   log10: unary((x) => tfc.div(tfc.log(x), Math.LN10)),
-  logAddExp: binary((a, b) => tfc.add(tfc.maximum(a, b), tfc.softplus(tfc.neg(tfc.abs(tfc.sub(a, b)))))),
+  logAddExp: binary((a, b) => {
+    const [x, y] = broadcasted(a, b);
+    return tfc.add(tfc.maximum(x, y), tfc.softplus(tfc.neg(kinks.abs(tfc.sub(x, y)))));
+  }),
   cast: unary((x, { dtype }) => tfc.cast(x, dtypeOf(dtype)), "dtype"),
   softmax: unary((x, { axis }) => alongLast(x, axis, tfc.softmax), "axis"),
   logSoftmax: unary((x, { axis }) => alongLast(x, axis, tfc.logSoftmax), "axis"),

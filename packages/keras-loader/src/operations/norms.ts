@@ -1,5 +1,6 @@
 import * as tfc from "@tensorflow/tfjs-core";
 import type { Shape } from "../layer-note.js";
+import { abs } from "./kinks.js";
 import { type Arguments, axesOf, numberOf, type Operation } from "./operation.js";
 import { reducedShape, variance } from "./reductions.js";
 
@@ -11,9 +12,9 @@ function orderOf(order: unknown): number {
 }
 
 function norm(x: tfc.Tensor, order: number, axes: number[], keepDims: boolean): tfc.Tensor {
-  if (order === 1) return tfc.sum(tfc.abs(x), axes, keepDims);
+  if (order === 1) return tfc.sum(abs(x), axes, keepDims);
   if (order === 2) return tfc.sqrt(tfc.sum(tfc.square(x), axes, keepDims));
-  return tfc.pow(tfc.sum(tfc.pow(tfc.abs(x), order), axes, keepDims), 1 / order);
+  return tfc.pow(tfc.sum(tfc.pow(abs(x), order), axes, keepDims), 1 / order);
 }
 
 /** Scales to length 1 if the squared length exceeds `epsilon`. Otherwise divides by the root of `epsilon`. */

@@ -1,6 +1,7 @@
 import * as tfc from "@tensorflow/tfjs-core";
 import type { Shape } from "../layer-note.js";
 import { alongLast } from "./elementwise.js";
+import { max, min } from "./kinks.js";
 import { type Arguments, axesOf, axisFromFront, type Operation } from "./operation.js";
 
 type Reduce = (x: tfc.Tensor, axes: number[], keepDims: boolean) => tfc.Tensor;
@@ -52,8 +53,8 @@ export function variance(x: tfc.Tensor, axes: number[], keepDims: boolean): tfc.
 export const reductions: Readonly<Record<string, Operation>> = {
   sum: reduction(tfc.sum),
   mean: reduction(tfc.mean),
-  max: reduction(tfc.max),
-  min: reduction(tfc.min),
+  max: reduction(max),
+  min: reduction(min),
   prod: reduction(tfc.prod),
   variance: reduction(variance),
   std: reduction((x, axes, keepDims) => tfc.sqrt(variance(x, axes, keepDims))),
