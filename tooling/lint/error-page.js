@@ -25,7 +25,7 @@ An error of remat is one line: the problem, the likely cause, and one thing to d
 code it is a \`RematError\` with a \`code\`, which stays the same between versions:
 
 \`\`\`ts
-import { readTrace, RematError } from "@remat/trace";
+import { readTrace, RematError } from "remat";
 
 try {
   await readTrace(new Uint8Array());

@@ -233,7 +233,7 @@ export default ({ tf }) => {
     );
     expect(code).toBe(0);
     expect(readFileSync(path, "utf8")).toMatch(
-      /^\/\/ .*\nimport \{ withMemoryBudget \} .*\n\nawait withMemoryBudget\("\d+B", \(\) => model\.fit\(x, y, \{ batchSize: \d+ \}\)\);\n$/,
+      /^\/\/ .*\nimport \{ withMemoryBudget \} from "remat";\n\nawait withMemoryBudget\("\d+B", \(\) => model\.fit\(x, y, \{ batchSize: \d+ \}\)\);\n$/,
     );
   });
 

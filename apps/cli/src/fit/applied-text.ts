@@ -27,7 +27,7 @@ function javaScriptOf({ configuration: { way }, batch, memoryBytes }: RankedRow)
     case "early-release":
     case "update-in-backward":
       return javascript.lines([
-        javascript`import { releaseEarly } from "@remat/checkpoint";`,
+        javascript`import { releaseEarly } from "remat";`,
         javascript``,
         way === "update-in-backward"
           ? javascript`const stop = releaseEarly({ updateInBackward: true });`
@@ -39,7 +39,7 @@ function javaScriptOf({ configuration: { way }, batch, memoryBytes }: RankedRow)
     case "recompute":
     case "offload":
       return javascript.lines([
-        javascript`import { withMemoryBudget } from "@remat/checkpoint";`,
+        javascript`import { withMemoryBudget } from "remat";`,
         javascript``,
         javascript`await withMemoryBudget(${javascript.string(`${memoryBytes}B`)}, () => ${fit});`,
         javascript``,
