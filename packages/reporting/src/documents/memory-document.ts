@@ -1,7 +1,7 @@
 import type { MemoryMoment } from "@remat/memory";
 import type { ReservedMemory } from "@remat/memory/reserved";
-import type { ModuleMemory } from "@remat/memory/tracker";
-import { FSDPMemTracker } from "@remat/sharding";
+import type { ModuleMemory, ModuleState } from "@remat/memory/tracker";
+import { FSDPMemTracker, type FsdpModuleState } from "@remat/sharding";
 import { categoryLabels } from "../category-colours.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
@@ -90,7 +90,7 @@ function modulesTable({ moment, tracker }: MemorySummary, depth: number, size: S
       module.fqn,
       module.kind,
       ...own.map(([, bytes]) => size(bytes(module))),
-      ...["peakForward", "peakBackward"].map((state) => sizeOr(peakIn(module, state, moment.device), size)),
+      ...(["peakForward", "peakBackward"] as const).map((state) => sizeOr(peakIn(module, state, moment.device), size)),
     ]),
   };
 }
@@ -103,7 +103,8 @@ function snapshotListing({ tracker }: MemorySummary, depth: number, units: SizeU
   };
 }
 
-type Module = ModuleMemory<string>;
+type ModuleMemoryState = ModuleState | FsdpModuleState;
+type Module = ModuleMemory<ModuleMemoryState>;
 
 const ownColumns: readonly (readonly [name: string, bytes: (module: Module) => number, worth: number])[] = [
   [categoryLabels.parameter, (module) => module.parameterBytes, 6],
@@ -121,7 +122,7 @@ function modulesOf(tracker: MemorySummary["tracker"], depth: number): readonly M
  * Returns the highest bytes on `device` over all passes of `module` in a state, or undefined if the module was never in
  * that state.
  */
-function peakIn(module: Module, state: string, device: string): number | undefined {
+function peakIn(module: Module, state: ModuleMemoryState, device: string): number | undefined {
   const totals = (module.snapshots.get(state) ?? []).flatMap((call) =>
     call.filter((snapshot) => snapshot.device === device),
   );
