@@ -41,7 +41,7 @@ export function buildEntries(
   for (const [name, part] of partsOf(root)) {
     // A part may reference the module around it.
     if (inside.has(part) || (isLayer(part) && isInputLayer(part))) continue;
-    entry.hasPart();
+    entry.markContainer();
     const groups = (isLayer(part) && graph?.groupsOf.get(part)) || [];
     const holder = groups.at(-1)?.fqn ?? fqn;
     const partEntry = known.get(part) ?? buildEntries(part, `${holder}.${name}`, context, inside);
@@ -80,7 +80,7 @@ function groupGraph(container: Container, entry: ModuleEntry, grouping: Grouping
       let group = groups.get(fqn);
       if (group === undefined) {
         group = new ModuleEntry(fqn, "Group", undefined);
-        group.hasPart();
+        group.markContainer();
         groups.set(fqn, group);
       }
       around.push(group);

@@ -40,7 +40,7 @@ export class ForwardCalls {
   }
 
   /** Runs `body`, in which the model `entry` runs once or several times, each from its first layer to its last. */
-  awaitModel<T>(entry: ModuleEntry, inputs: readonly Tensor[] | undefined, body: () => T): T {
+  runModel<T>(entry: ModuleEntry, inputs: readonly Tensor[] | undefined, body: () => T): T {
     const { awaited, current } = this;
     this.awaited = { entry, inputs, around: current };
     try {

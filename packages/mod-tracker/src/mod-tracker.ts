@@ -215,12 +215,12 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
    *
    * @internal
    */
-  awaitRun<T>(model: Part, inputs: readonly Tensor[] | undefined, body: () => T): T {
+  trackRun<T>(model: Part, inputs: readonly Tensor[] | undefined, body: () => T): T {
     const entry = this.entries.get(model);
     if (entry === undefined || !isDispatching(this)) return body();
     const { optimizer } = model as { optimizer?: object | null };
     if (optimizer != null) this.trackOptimizer(optimizer);
-    return this.forward.awaitModel(entry, inputs, body);
+    return this.forward.runModel(entry, inputs, body);
   }
 
   /**
@@ -327,12 +327,12 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
 
   private patchRuns(model: Container): void {
     if ("predictLoop" in model)
-      patchModelRuns(model, (inputs, body) => this.awaitRun(model, inputs, body), this.patches);
+      patchModelRuns(model, (inputs, body) => this.trackRun(model, inputs, body), this.patches);
   }
 
   private enterForward(entry: ModuleEntry, inputs: readonly Tensor[], parent: ModuleCall | undefined): number {
     if (parent === undefined) this.beginRoot();
-    else parent.entry.hasPart();
+    else parent.entry.markContainer();
     recordModule(this.recorder, entry);
     return this.recorder?.enterCall(entry.traced, inputs, parent?.traced ?? -1) ?? -1;
   }

@@ -50,7 +50,7 @@ export class ModuleEntry implements TrackedModule {
   }
 
   /** Records that a module is inside it. */
-  hasPart(): void {
+  markContainer(): void {
     this.recorded.leaf = false;
   }
 

@@ -100,7 +100,7 @@ export function watchModels(): ModelWatch {
       try {
         if (training === undefined) return body();
         coming(training.model);
-        return followed.awaitRun(training.model, training.inputs, body);
+        return followed.trackRun(training.model, training.inputs, body);
       } finally {
         tracker = before;
       }

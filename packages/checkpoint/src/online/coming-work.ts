@@ -21,17 +21,17 @@ export class ComingWork {
   /** Returns the memory that the steps after the next update need. */
   later: () => LaterSteps = () => ({ updateBytes: 0, passBytes: 0 });
 
-  isOp(kernel: string, inputs: KernelInputs): void {
+  expectOp(kernel: string, inputs: KernelInputs): void {
     this.kernel = kernel;
     this.inputs = inputs;
   }
 
-  isData(bytes: number): void {
+  expectData(bytes: number): void {
     this.inputs = this.optimizer = undefined;
     this.dataBytes = bytes;
   }
 
-  isUpdate(optimizer: object, later: () => LaterSteps): void {
+  expectUpdate(optimizer: object, later: () => LaterSteps): void {
     this.inputs = undefined;
     this.optimizer = optimizer;
     this.later = later;

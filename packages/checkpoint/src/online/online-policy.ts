@@ -117,7 +117,7 @@ export class OnlinePolicy implements Policy {
   }
 
   opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
-    this.coming.isOp(kernel, inputs);
+    this.coming.expectOp(kernel, inputs);
     const roomBytes = this.limit.limitBytes - this.meter.liveBytes;
     const backend = currentBackend();
     if (roomBytes === Number.POSITIVE_INFINITY) return;
@@ -150,12 +150,12 @@ export class OnlinePolicy implements Policy {
 
   /** The output of an unwatched op may already exceed the budget. */
   opUnforeseen(kernel: string, inputs: KernelInputs): void {
-    this.coming.isOp(kernel, inputs);
+    this.coming.expectOp(kernel, inputs);
     this.makeRoom(0);
   }
 
   dataComing(bytes: number): void {
-    this.coming.isData(bytes);
+    this.coming.expectData(bytes);
     this.makeRoom(bytes);
   }
 
@@ -164,7 +164,7 @@ export class OnlinePolicy implements Policy {
    * returns what the steps after it need.
    */
   updateComing(optimizer: object, bytes: number, later: () => LaterSteps): void {
-    this.coming.isUpdate(optimizer, later);
+    this.coming.expectUpdate(optimizer, later);
     this.makeRoom(bytes);
   }
 
