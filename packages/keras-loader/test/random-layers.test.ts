@@ -1,6 +1,10 @@
+import { readFileSync } from "node:fs";
 import * as tf from "@tensorflow/tfjs";
 import { afterEach, describe, expect, it } from "vitest";
+import { corrected } from "../src/corrected-layers.js";
 import { loadKerasModel } from "../src/index.js";
+import type { LayerClass } from "../src/layers/layer-class.js";
+import { missing } from "../src/supplied-layers.js";
 
 afterEach(() => tf.disposeVariables());
 
@@ -203,4 +207,131 @@ describe("in training as Keras defines it", () => {
     expect(found.shape).toEqual([2, ...size, 2]);
     expectImages(found, tf.image.resizeBilinear(images as tf.Tensor4D, size, false, true).dataSync());
   });
+});
+
+/** Draws dropout from attention weights: with equal scores and unit vectors as values, a result is a row of weights. */
+function droppedWeights(className: string, config: object, names: readonly string[], size: number): Float32Array {
+  const inputs = names.map((name) => ({
+    class_name: "InputLayer",
+    name,
+    config: { name, batch_input_shape: [null, size, size] },
+    inbound_nodes: [],
+  }));
+  const more = names.length === 1 ? { value: ["q", 0, 0] } : {};
+  const calls = names.length === 1 ? [[["q", 0, 0, more]]] : [names.map((name) => [name, 0, 0, {}])];
+  const layer = { class_name: className, name: "a", config: { name: "a", ...config }, inbound_nodes: calls };
+  const model = loadKerasModel({
+    class_name: "Functional",
+    config: {
+      name: "m",
+      layers: [...inputs, layer],
+      input_layers: names.map((name) => [name, 0, 0]),
+      output_layers: [["a", 0, 0]],
+    },
+  });
+  const attention = model.layers.at(-1) as tf.layers.Layer;
+  attention.setWeights(
+    attention.weights.map(({ shape, name }) => {
+      const [rows, columns] = [shape[0] === 1 ? shape[1] : shape[0], shape.at(-1)] as [number, number];
+      return /(?:value|attention_output)\/kernel/.test(name)
+        ? tf.reshape(tf.eye(rows, columns), shape as number[])
+        : tf.zeros(shape as number[]);
+    }),
+  );
+  const unit = tf.tile(tf.expandDims(tf.eye(size), 0), [2, 1, 1]) as tf.Tensor;
+  const given = names.length === 1 ? unit : [tf.zerosLike(unit), unit];
+  return (model.apply(given, { training: true }) as tf.Tensor).dataSync() as Float32Array;
+}
+
+describe("in training, of layers with weights", () => {
+  it.each<[string, object, string[]]>([
+    ["Attention", { dropout: 0.3 }, ["q", "v"]],
+    ["MultiHeadAttention", { dropout: 0.3, num_heads: 1, key_dim: 100, value_dim: 100 }, ["q"]],
+    ["GroupQueryAttention", { dropout: 0.3, num_query_heads: 1, num_key_value_heads: 1, head_dim: 100 }, ["q"]],
+  ])("%s drops its share of weights and scales the rest", (className, config, names) => {
+    const weights = droppedWeights(className, config, names, 100);
+    for (const weight of weights)
+      if (Math.abs(weight) > 1e-6 && Math.abs(weight - 0.01 / 0.7) > 1e-6) expect.fail(`a weight is ${weight}`);
+    const share = weights.filter((weight) => weight > 1e-6).length / weights.length;
+    expect(Math.abs(share - 0.7)).toBeLessThan(8 * Math.sqrt((0.3 * 0.7) / weights.length));
+  });
+
+  it("AdditiveAttention drops weights, and none without a rate", () => {
+    const of = (dropout: number) => droppedWeights("AdditiveAttention", { dropout, use_scale: false }, ["q", "v"], 100);
+    expect(of(0).every((weight) => Math.abs(weight - 0.01) < 1e-6)).toBe(true);
+    const share = of(0.3).filter((weight) => Math.abs(weight - 0.01 / 0.7) < 1e-6).length / 20_000;
+    expect(Math.abs(share - 0.7)).toBeLessThan(8 * Math.sqrt((0.3 * 0.7) / 20_000));
+  });
+
+  it.each([
+    ["ConvLSTM1D", 1],
+    ["ConvLSTM2D", 2],
+    ["ConvLSTM3D", 3],
+  ])("%s drops numbers of its input and scales the rest", (className, rank) => {
+    const shape = [1, ...Array.from({ length: rank }, (_, i) => (i === 0 ? 3000 : 1)), 1];
+    const model = loadKerasModel({
+      class_name: "Sequential",
+      config: {
+        name: "m",
+        layers: [
+          { class_name: "InputLayer", config: { name: "x", batch_input_shape: [null, ...shape] } },
+          { class_name: className, config: { name: "r", filters: 1, kernel_size: 1, dropout: 0.25 } },
+        ],
+      },
+    });
+    const of = (value: number, trains = false): Float32Array =>
+      (model.apply(tf.fill([1, ...shape], value), { training: trains }) as tf.Tensor).dataSync() as Float32Array;
+    const [dropped, kept, found] = [of(0)[0] as number, of(1 / 0.75)[0] as number, of(1, true)];
+    expect(Math.abs(kept - dropped)).toBeGreaterThan(1e-4);
+    const isKept = found.map((value) => (Math.abs(value - kept) < 1e-6 ? 1 : 0));
+    found.forEach((value, i) => {
+      if (isKept[i] === 0) expect(Math.abs(value - dropped)).toBeLessThan(1e-6);
+    });
+    const share = isKept.reduce((sum, each) => sum + each, 0) / found.length;
+    expect(Math.abs(share - 0.75)).toBeLessThan(8 * Math.sqrt((0.25 * 0.75) / found.length));
+  });
+
+  it("GRU with reset_after drops numbers of its input and scales the rest", () => {
+    const config = { units: 1, reset_after: true, dropout: 0.25 };
+    const x = { class_name: "InputLayer", config: { name: "x", batch_input_shape: [null, 1, 1] } };
+    const layers = [x, { class_name: "GRU", config: { name: "r", ...config } }];
+    const model = loadKerasModel({ class_name: "Sequential", config: { name: "m", layers } });
+    const of = (value: number, trains = false): Float32Array =>
+      (model.apply(tf.fill([3000, 1, 1], value), { training: trains }) as tf.Tensor).dataSync() as Float32Array;
+    const [dropped, kept, found] = [of(0)[0] as number, of(1 / 0.75)[0] as number, of(1, true)];
+    const isKept = found.map((value) => (Math.abs(value - kept) < 1e-6 ? 1 : 0));
+    found.forEach((value, i) => {
+      if (isKept[i] === 0) expect(Math.abs(value - dropped)).toBeLessThan(1e-6);
+    });
+    const share = isKept.reduce((sum, each) => sum + each, 0) / found.length;
+    expect(Math.abs(share - 0.75)).toBeLessThan(8 * Math.sqrt((0.25 * 0.75) / found.length));
+  });
+
+  it("SpectralNormalization divides its kernel by the largest singular value", () => {
+    const run = training(
+      "SpectralNormalization",
+      { layer: { class_name: "Dense", config: { name: "d", units: 1 } } },
+      [3],
+    );
+    const kernel = run(tf.eye(3)).dataSync();
+    expect(Math.abs(Math.hypot(...kernel) - 1)).toBeLessThan(1e-5);
+  });
+});
+
+it("each layer that reads `training` is tested in training", () => {
+  const own = { ...missing };
+  const Stock = tf.layers.Layer as unknown as LayerClass;
+  for (const [name, { make, why }] of Object.entries(corrected))
+    if (why.startsWith("always")) own[name] = make(Stock, {});
+  const reading = Object.entries(own).filter(([, { prototype }]) => {
+    const { call } = prototype as { readonly call?: unknown };
+    return /\btraining\b/.test(String(call));
+  });
+  expect(reading.length).toBeGreaterThan(15);
+  // activity-penalty.test.ts tests these in training.
+  const elsewhere = new Set(["ActivityRegularization"]);
+  const tests = readFileSync(new URL(import.meta.url), "utf8");
+  expect(
+    reading.map(([name]) => name).filter((name) => !elsewhere.has(name) && !new RegExp(`"${name}[" ]`).test(tests)),
+  ).toEqual([]);
 });
