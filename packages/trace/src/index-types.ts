@@ -2,8 +2,8 @@
 declare const indexOf: unique symbol;
 
 /**
- * The index of an op in a trace, in execution order. Any index can be used as a number, but not as the index of
- * something else.
+ * The index of an op in a trace, in execution order. Any index can be used as a number, and a plain number as any index:
+ * `for (let op = 0; op < trace.ops.count; op++)`. The index of one thing cannot be used as the index of another.
  */
 export type OpIndex = number & { readonly [indexOf]?: "op" };
 /** The index of a storage in a trace, in order of allocation. */
@@ -35,18 +35,17 @@ export function newIndexColumn<I extends number>(length: number, fill = 0): Inde
 }
 
 /**
- * Returns a number as the index of an op. Use it for the start of a loop, for sums, and for numbers from a file or an
- * event. Indices that come from a trace already have this type.
+ * Returns a number as the index of an op. Within this package, it is for the start of a loop, for sums, and for numbers
+ * from a file or an event, so that the type shows of what they are indices.
  *
- * @example
- * for (let op = opIndex(0); op < trace.ops.count; op++) console.log(trace.opName(op));
+ * @internal
  */
 export const opIndex = (index: number): OpIndex => index as OpIndex;
-/** Returns a number as the index of a storage. */
+/** Returns a number as the index of a storage. @internal */
 export const storageIndex = (index: number): StorageIndex => index as StorageIndex;
-/** Returns a number as the index of a tensor. */
+/** Returns a number as the index of a tensor. @internal */
 export const tensorIndex = (index: number): TensorIndex => index as TensorIndex;
-/** Returns a number as the index of a module call. */
+/** Returns a number as the index of a module call. @internal */
 export const callIndex = (index: number): CallIndex => index as CallIndex;
-/** Returns a number as the index of a module. */
+/** Returns a number as the index of a module. @internal */
 export const moduleIndex = (index: number): ModuleIndex => index as ModuleIndex;

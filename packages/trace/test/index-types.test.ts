@@ -24,6 +24,8 @@ test("an index is a number", () => {
   expectTypeOf<OpIndex>().toExtend<number>();
   expectTypeOf<OpIndex>().not.toExtend<StorageIndex>();
   expect(["a", "b"][opIndex(1)]).toBe("b");
+  // A plain number is accepted as any index, so loops need no conversion.
+  expect(readBy(1, 2)).toBe("1 reads 2");
 });
 
 test("a column takes and gives its own indices", () => {
