@@ -2,7 +2,7 @@ import { RematError } from "@remat/trace";
 import { type DataType, env, type Tensor } from "@tensorflow/tfjs-core";
 import { type Backend, type BackendName, fullestBackend } from "../backends/index.js";
 import { kernelRules } from "../backends/kernel-rules.js";
-import { type EngineInternals, engineInternals } from "../engine/index.js";
+import { type EngineBackend, type EngineInternals, engineInternals } from "../engine/index.js";
 import { deviceFreeBackend } from "./device-free-backend.js";
 import { FakeBackend } from "./fake-backend.js";
 import type { FakeInstance } from "./fake-instance.js";
@@ -11,7 +11,6 @@ import { type FakeableBackend, fakeableBackend, fakeableHere, type RunningBacken
 import { guardOptimizers } from "./guard-optimizers.js";
 import { guardStates } from "./guard-states.js";
 import { guardVariables } from "./guard-variables.js";
-import { makeFakeTensor } from "./make-fake-tensor.js";
 import { noteTensors, type Release } from "./note-tensors.js";
 import { override, remember, shared, type Undo, undoAll } from "./override.js";
 import { skipLookups } from "./run-fake-kernel.js";
@@ -209,4 +208,10 @@ export function fakeMode<T>(fn: () => T, options: FakeModeOptions = {}): T {
 
 function isPromise(value: unknown): value is Promise<unknown> {
   return value !== null && typeof value === "object" && "then" in value && typeof value.then === "function";
+}
+
+/** Makes a tensor without values on a fake backend. */
+function makeFakeTensor(backend: FakeInstance, shape: number[], dtype: DataType): Tensor {
+  backend.kernel = "a call of fakeTensor";
+  return engineInternals().makeTensorFromTensorInfo(backend.make(shape, dtype), backend as EngineBackend);
 }

@@ -7,7 +7,6 @@ import type { GivenOrder } from "../program-order.js";
 import { executeProgram } from "./execute/execute-program.js";
 import { watchLeaks } from "./leaks/watch-leaks.js";
 import { recordProgram } from "./record/record-program.js";
-import { checkVersion } from "./supported-version.js";
 import { ThreadReporter } from "./thread-reporter.js";
 
 export { enginePackages } from "./engine-packages.js";
@@ -23,6 +22,9 @@ function deviceNow(): string | undefined {
     return undefined;
   }
 }
+
+/** The patched internals have been the same since this minor version of tfjs 4. */
+const oldestMinor = 17;
 
 /**
  * Starts executing an order in a thread that has just loaded tfjs-core.
@@ -55,3 +57,10 @@ export const layersLoaded = (): void => watching?.layersLoaded();
 /** Called when the program has loaded tfjs-converter, with its class `GraphModel`. */
 export const converterLoaded = (graphModel: { readonly prototype: object }): void =>
   watching?.converterLoaded?.(graphModel);
+
+/** Explains why a version of tfjs-core is not supported. Returns undefined if it is. */
+function checkVersion(version: string): string | undefined {
+  const [major, minor = 0] = version.split(".").map(Number);
+  if (major === 4 && minor >= oldestMinor) return undefined;
+  return `the program loads tfjs-core ${version}, which is not supported. Install TensorFlow.js 4.${oldestMinor} or a later 4.x`;
+}

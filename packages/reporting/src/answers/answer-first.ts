@@ -5,6 +5,7 @@ import { formatOverhead, formatWholePercent } from "../format-quantity.js";
 import type { HeldTree } from "../held-tree/held-tree.js";
 import { type HeldRow, heldRow } from "../held-tree/held-tree-rows.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
+import { upperFirst } from "../upper-first.js";
 import { describeLeast } from "../verdict/describe-verdict.js";
 import { whereRecorded } from "../verdict/device-to-fit.js";
 import { worthSaying } from "../verdict/free-way.js";
@@ -231,4 +232,3 @@ function describeWeights({ categories, deviceMemoryBytes = Infinity }: Verdict, 
 }
 
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
-const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

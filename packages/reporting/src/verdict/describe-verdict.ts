@@ -2,6 +2,7 @@ import { formatNumber } from "@remat/trace/text";
 import { labelCategory } from "../category-colours.js";
 import { formatOverhead, formatPercent, formatWholePercent } from "../format-quantity.js";
 import { formatPartOf, type SizeFormat } from "../size-unit.js";
+import { upperFirst } from "../upper-first.js";
 import { labelDevice, labelDeviceToFit } from "./label-device.js";
 import type { FittingBatch, GivenStep, LeastHeld, Verdict } from "./verdict.js";
 import { describeWay } from "./way-to-fit.js";
@@ -121,4 +122,3 @@ export function describeLeast({ bytes, ranks }: LeastHeld, size: SizeFormat): st
 }
 
 const plural = (ops: number): string => (ops === 1 ? "op" : "ops");
-const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
