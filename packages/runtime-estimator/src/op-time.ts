@@ -1,14 +1,16 @@
-import type { DeviceSpec } from "@remat/trace";
-import { calibratedMs } from "./calibrated/calibrated-ms.js";
+import { type DeviceSpec, phaseNames } from "@remat/trace";
+import { calibratedTime } from "./calibrated/calibrated-ms.js";
 import type { OpCall, OpCost } from "./op-call.js";
 import { type RooflineOptions, rooflineMs } from "./roofline.js";
 
-/** An estimated time, and how far it may be off. */
+/** An estimated time that depends on the phase of training only by its launch. */
 export interface OpTime {
-  /** Milliseconds. */
-  readonly ms: number;
-  /** Expected error in milliseconds, if the device is calibrated. NaN for a roofline, whose error is unknown. */
-  readonly spreadMs: number;
+  /** Launch of the kernel, in milliseconds. 0 if the device is not calibrated. */
+  readonly launchMs: number;
+  /** Everything else, in milliseconds. */
+  readonly workMs: number;
+  /** Expected relative error, if the device is calibrated. NaN for a roofline, whose error is unknown. */
+  readonly error: number;
 }
 
 /**
@@ -16,7 +18,13 @@ export interface OpTime {
  * otherwise by the roofline. With `asPytorch`, always by the roofline.
  */
 export function opTime(call: OpCall, cost: OpCost, device: DeviceSpec, options: RooflineOptions = {}): OpTime {
-  const ms = options.asPytorch === true ? undefined : calibratedMs(call, cost, device);
-  if (ms === undefined) return { ms: rooflineMs(cost, device, options), spreadMs: Number.NaN };
-  return { ms, spreadMs: ms * (device.calibration?.error ?? 0) };
+  const time = options.asPytorch === true ? undefined : calibratedTime(call, cost, device);
+  if (time === undefined) return { launchMs: 0, workMs: rooflineMs(cost, device, options), error: Number.NaN };
+  return { ...time, error: device.calibration?.error ?? 0 };
+}
+
+/** Returns the factor of launch costs on a device by phase, in the order of `Phase`. */
+export function launchFactorsOf({ calibration }: DeviceSpec): readonly number[] {
+  const { launchFactors = {} } = calibration ?? {};
+  return phaseNames.map((phase) => launchFactors[phase] ?? 1);
 }

@@ -2,7 +2,7 @@ import { type DeviceSpec, type OpIndex, RuntimeSource, Trace } from "@remat/trac
 import { type CostOptions, computeDtype, type OpCall } from "./op-call.js";
 import { opCost } from "./op-cost.js";
 import { groupOps, opCallOf } from "./op-signatures.js";
-import { type OpTime, opTime } from "./op-time.js";
+import { launchFactorsOf, type OpTime, opTime } from "./op-time.js";
 import type { RooflineOptions } from "./roofline.js";
 
 /**
@@ -23,6 +23,7 @@ export function priceTrace(trace: Trace, device: DeviceSpec, options: CostOption
   const { ofOp, firstOp } = groupOps(trace);
   const usable = calibratedFor(trace.header.backend, device);
   const group = priceGroups(trace, firstOp, usable, roofline);
+  const factors = launchFactorsOf(usable);
   const runtimeMs = new Float64Array(ops.count);
   const runtimeSpreadMs = new Float64Array(ops.count);
   const keep = (column: Float64Array): Float64Array =>
@@ -39,8 +40,10 @@ export function priceTrace(trace: Trace, device: DeviceSpec, options: CostOption
       bytesRead[op] === group.bytesRead[g] &&
       bytesWritten[op] === group.bytesWritten[g];
     const kept = computed ? undefined : priceKept(op, group.calls[g]);
-    runtimeMs[op] = kept?.ms ?? group.runtimeMs[g];
-    runtimeSpreadMs[op] = kept?.spreadMs ?? group.spreadMs[g];
+    const launchMs = kept?.launchMs ?? group.launchMs[g];
+    const workMs = kept?.workMs ?? group.workMs[g];
+    runtimeMs[op] = workMs + launchMs * factors[ops.phase[op]];
+    runtimeSpreadMs[op] = runtimeMs[op] * (kept?.error ?? group.error[g]);
   }
   const priced = trace.withRuntimes({
     runtimeMs,
@@ -74,18 +77,20 @@ function priceGroups(trace: Trace, firstOp: readonly number[], device: DeviceSpe
     flops: column(),
     bytesRead: column(),
     bytesWritten: column(),
-    runtimeMs: column(),
-    spreadMs: column(),
+    launchMs: column(),
+    workMs: column(),
+    error: column(),
   };
   for (let g = 0; g < firstOp.length; g++) {
     const call = calls[g];
     const cost = opCost(call, trace.header.framework, options);
-    const { ms, spreadMs } = opTime(call, cost, device, options);
+    const { launchMs, workMs, error } = opTime(call, cost, device, options);
     group.flops[g] = cost.flops;
     group.bytesRead[g] = cost.bytesRead;
     group.bytesWritten[g] = cost.bytesWritten;
-    group.runtimeMs[g] = ms;
-    group.spreadMs[g] = spreadMs;
+    group.launchMs[g] = launchMs;
+    group.workMs[g] = workMs;
+    group.error[g] = error;
   }
   return group;
 }

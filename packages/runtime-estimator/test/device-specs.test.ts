@@ -123,7 +123,16 @@ describe("parseDeviceSpec", () => {
   const speed = { launchUs: 12.5, memoryGBps: 9, tflops: 0.1, error: 0.1, calls: 6 };
   const calibration = {
     ...{ backend: "cpu", backendVersion: "tfjs 4.22.0", machine: "2 × CPU; node 20.19.5" },
-    ...{ at: "2026-11-29T10:00:00.000Z", cacheBytes: 2 ** 20, dispatchUs: 0, error: 0.2, drift: 1.01, notes: ["slow"] },
+    ...{
+      at: "2026-11-29T10:00:00.000Z",
+      cacheBytes: 2 ** 20,
+      dispatchUs: 0,
+      freeGBps: 20,
+      error: 0.2,
+      drift: 1.01,
+      notes: ["slow"],
+    },
+    launchFactors: { forward: 1.2, optimizer: 0.5 },
   };
   const calibrated = {
     ...spec,

@@ -92,6 +92,14 @@ describe("a calibrated device", () => {
       expect(runtimeSpreadMs[op]).toBeCloseTo(0.2 * ms, 12);
     }
   });
+  test("scales launches by phase, and adds the time to free results", () => {
+    const factors = { launchFactors: { forward: 2 }, freeGBps: 0.1 };
+    const device = { ...spec, calibration: { ...spec.calibration!, ...factors } };
+    const { runtimeMs } = priceTrace(traceOf("cpu"), device).ops;
+    // 200 and 2,000 B at 0.1 GB/s are 2 and 20 µs.
+    const expected = [20.4 + 2, 21 + 20, 40.404 + 2, 60.6 + 2].map((us) => (us + 5) / 1e3);
+    for (const [op, ms] of expected.entries()) expect(runtimeMs[op]).toBeCloseTo(ms, 12);
+  });
   test("prices kernels that no measured speed covers by the roofline", () => {
     const [of, by] = [spec, deviceSpec("cpu")].map((each) => priceTrace(traceOf("cpu"), each).ops);
     expect(of.runtimeMs[4]).toBe(by.runtimeMs[4]);

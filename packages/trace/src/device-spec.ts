@@ -1,3 +1,5 @@
+import type { PhaseName } from "./vocabulary.js";
+
 /** The network that connects devices of one kind when a model is sharded over them. */
 export interface DeviceNetwork {
   /** Devices per node. */
@@ -46,6 +48,13 @@ export interface DeviceCalibration {
   readonly cacheBytes: number;
   /** Time that the framework adds to each op, in microseconds. */
   readonly dispatchUs: number;
+  /** Rate at which the memory of results is freed after their last use, in GB/s. Left out if freeing takes no time. */
+  readonly freeGBps?: number;
+  /**
+   * Ratio of the launch cost of ops of a phase of training to that of their kernels. An optimizer repeats a few ops in
+   * a short loop, so that their code stays in the caches. Default: 1.
+   */
+  readonly launchFactors?: Readonly<Partial<Record<PhaseName, number>>>;
   /** Median relative error of calls that the fit had not seen, over all kernels. */
   readonly error: number;
   /** Ratio of the last to the first times of the same calls. Far from 1 means that the machine changed its speed. */

@@ -1,15 +1,17 @@
 import { openDispatchMode } from "@remat/dispatch-hook";
 import type { BackendName } from "@remat/dispatch-hook/backends";
-import { type DeviceSpec, RematError } from "@remat/trace";
-import { cpuClock, OpStopwatch, prepareStep, type TrainingStep, traceFakeStep } from "@remat/tracer";
+import { type DeviceCalibration, type DeviceSpec, type KernelSpeed, RematError, type Trace } from "@remat/trace";
+import { cpuClock, OpStopwatch, prepareStep, type StepTimes, type TrainingStep, traceFakeStep } from "@remat/tracer";
 import type { StepRequest } from "@remat/tracer/step";
 import * as tf from "@tensorflow/tfjs-core";
 import { describeVersions, isAsynchronous } from "../benchmark/environment.js";
-import { describeMachine, deviceSpec } from "../index.js";
+import { describeMachine, deviceSpec, opCost } from "../index.js";
+import { opCallOf } from "../op-signatures.js";
 import type { CalibrationCase } from "./calibration-case.js";
 import { allCases, calibrationStep, randomValues, runCase, type SizedCase } from "./calibration-step.js";
 import { dispatchStep } from "./dispatch-step.js";
 import { fitDevice } from "./fit-device.js";
+import { fitLaunchFactors } from "./fit-launch-factors.js";
 import { median } from "./fit-speed.js";
 
 /** Options of `calibrate`. */
@@ -63,10 +65,10 @@ export async function calibrate(options: CalibrateOptions = {}): Promise<DeviceS
     ...options,
     mostMs: Math.max(10, budgetMs / 1000),
   });
-  const { timed, drift } = await measureRounds(cases, budgetMs, options);
+  const { timed, hostMs, drift } = await measureRounds(cases, budgetMs, options);
   const { kernels, cacheBytes, error } = fitDevice(timed);
   const base = deviceSpec("cpu");
-  const { tflops = base.tflops["float32"], memoryGBps = base.memoryGBps } = peaksOf(Object.values(kernels));
+  const { tflops = base.tflops["float32"], memoryGBps = base.memoryGBps } = peaksOf(kernels);
   return {
     name,
     tflops: { float32: tflops },
@@ -80,7 +82,7 @@ export async function calibrate(options: CalibrateOptions = {}): Promise<DeviceS
       machine: describeMachine(),
       at: new Date().toISOString(),
       cacheBytes,
-      dispatchUs: await measureDispatch(Math.min(3000, budgetMs / 10)),
+      ...(await measureDispatch({ timed, hostMs }, kernels, Math.min(6000, budgetMs / 5))),
       error,
       drift,
       notes: [...notes, ...driftNotes(drift)],
@@ -117,10 +119,15 @@ async function runnableCases(
     for (const [at, each] of cases.entries()) {
       signal?.throwIfAborted();
       if (!slow.has(each.kind)) {
-        const start = clock();
-        try {
+        const run = () => {
+          const start = clock();
           const elements = runCase(each, values);
-          if (clock() - start > mostMs) slow.add(each.kind);
+          return { elements, isSlow: clock() - start > mostMs };
+        };
+        try {
+          // The first call may also compile code.
+          const { elements, isSlow } = run();
+          if (isSlow && run().isSlow) slow.add(each.kind);
           else kept.push({ ...each, elements });
         } catch (error) {
           failed.set(each.kind, `${each.name} failed: ${(error as Error).message.split("\n")[0]}`);
@@ -156,16 +163,40 @@ async function measureRounds(cases: readonly SizedCase[], budgetMs: number, { on
     },
   });
   const part = Math.ceil(roundMs.length / 3);
-  return { timed: stopwatch.times().trace, drift: median(roundMs.slice(-part)) / median(roundMs.slice(0, part)) };
+  const { trace: timed, hostMs } = stopwatch.times();
+  return { timed, hostMs, drift: median(roundMs.slice(-part)) / median(roundMs.slice(0, part)) };
 }
 
-/** Returns the time that TensorFlow.js adds to each op of a training step, in microseconds. */
-async function measureDispatch(budgetMs: number): Promise<number> {
+/**
+ * Measures a training step of tiny ops: the time that TensorFlow.js adds to each op, and the launch costs of its phases
+ * relative to those of the fitted kernels. Compared with the rounds, it also shows what freeing memory takes.
+ */
+async function measureDispatch(
+  rounds: Pick<StepTimes, "hostMs"> & { readonly timed: Trace },
+  kernels: Readonly<Record<string, KernelSpeed>>,
+  budgetMs: number,
+): Promise<Pick<DeviceCalibration, "dispatchUs" | "freeGBps" | "launchFactors">> {
   const request = { backend: tf.getBackend() as BackendName, optimizer: "adam" as const };
   const trace = await traceFakeStep(dispatchStep, request);
-  const stopwatch = new OpStopwatch(trace, cpuClock());
-  await takeTimed(dispatchStep, request, stopwatch, { budgetMs, warmUpSteps: 20 });
-  return Math.max(0, (1e3 * stopwatch.times().hostMs) / trace.ops.count);
+  const launches = new OpStopwatch(trace, cpuClock(), cpuClock());
+  await takeTimed(dispatchStep, request, launches, { budgetMs: budgetMs / 2, warmUpSteps: 20 });
+  const { trace: launched, hostMs } = launches.times();
+  // A clock that is read for each op would count as time of TensorFlow.js.
+  const beside = new OpStopwatch(trace, cpuClock());
+  await takeTimed(dispatchStep, request, beside, { budgetMs: budgetMs / 2, warmUpSteps: 5 });
+  const freeMs = rounds.hostMs - (hostMs / trace.ops.count) * rounds.timed.ops.count;
+  return {
+    dispatchUs: Math.max(0, (1e3 * beside.times().hostMs) / trace.ops.count),
+    ...(freeMs > 0 && { freeGBps: bytesWritten(rounds.timed) / freeMs / 1e6 }),
+    launchFactors: fitLaunchFactors(launched, kernels),
+  };
+}
+
+/** Bytes of all results of a trace. Views have none of their own. */
+function bytesWritten(trace: Trace): number {
+  let bytes = 0;
+  for (let op = 0; op < trace.ops.count; op++) bytes += opCost(opCallOf(trace, op), "tfjs").bytesWritten;
+  return bytes;
 }
 
 interface Rounds {
@@ -206,16 +237,18 @@ async function takeTimed(
   }
 }
 
-/** The highest rates of any kernel, for the roofline of ops that were not measured. */
-function peaksOf(speeds: readonly NonNullable<DeviceSpec["kernels"]>[string][]) {
-  const highest = (rates: readonly (number | undefined)[]): number | undefined => {
-    const known = rates.filter((rate) => rate !== undefined);
-    return known.length === 0 ? undefined : Math.max(...known);
-  };
+/** The rates of the classes that reach the highest ones, for the roofline of ops that no measured speed covers. */
+function peaksOf(kernels: Readonly<Record<string, KernelSpeed>>) {
+  const { matmul, convolution, elementwise, movement } = kernels;
   return {
-    tflops: highest(speeds.filter(({ error }) => error < 0.25).map(({ tflops }) => tflops)),
-    memoryGBps: highest(speeds.filter(({ error }) => error < 0.25).map(({ beyondCacheGBps }) => beyondCacheGBps)),
+    tflops: highest([matmul?.tflops, convolution?.tflops]),
+    memoryGBps: highest([elementwise?.beyondCacheGBps, movement?.beyondCacheGBps]),
   };
+}
+
+function highest(rates: readonly (number | undefined)[]): number | undefined {
+  const known = rates.filter((rate) => rate !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
 }
 
 function driftNotes(drift: number): readonly string[] {

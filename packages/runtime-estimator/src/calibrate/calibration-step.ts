@@ -22,8 +22,8 @@ export interface SizedCase extends CalibrationCase {
 const largeBucket = 5;
 /** Number of small cases that repeat together, as the ops of a block of layers do. */
 const blockLength = 10;
-/** How often a block of small cases repeats. The median time is then one of a call that ran shortly before. */
-const blockRuns = 3;
+/** How often a block of small cases runs. The median is then between a call whose code ran shortly before and one that did not. */
+const blockRuns = 2;
 
 /**
  * A prediction step that runs all cases, for the tracer. Cases are in a fixed random order among those of similar size,

@@ -2,22 +2,30 @@ import type { DeviceSpec, KernelSpeed } from "@remat/trace";
 import type { OpCall, OpCost } from "../op-call.js";
 import { speedKeys } from "./kernel-class.js";
 
-/** Returns the measured speed that applies to a call, or undefined if the device has none. */
-export function speedOf(call: OpCall, { kernels, calibration }: DeviceSpec): KernelSpeed | undefined {
-  if (kernels === undefined || calibration === undefined) return undefined;
+/** Returns the measured speed that applies to a call, or undefined if there is none. */
+export function speedOf(call: OpCall, kernels: Readonly<Record<string, KernelSpeed>>): KernelSpeed | undefined {
   const key = speedKeys(call).find((name) => Object.hasOwn(kernels, name));
   return key === undefined ? undefined : kernels[key];
 }
 
-/**
- * Returns the time of a call in milliseconds by the measured speed of its kernel, with the time of the framework around
- * it. Undefined if the device has no speed for it.
- */
-export function calibratedMs(call: OpCall, cost: OpCost, device: DeviceSpec): number | undefined {
-  const speed = speedOf(call, device);
-  if (speed === undefined || device.calibration === undefined) return undefined;
-  const { cacheBytes, dispatchUs } = device.calibration;
-  return dispatchUs / 1e3 + kernelMs(speed, cost, cacheBytes);
+/** Time of a call on a calibrated device, in milliseconds. */
+export interface CalibratedTime {
+  /** The launch of its kernel, which `launchFactors` changes. */
+  readonly launchMs: number;
+  /** Everything else: data, arithmetic, the framework around the op, and freeing its results. */
+  readonly workMs: number;
+}
+
+/** Returns the time of a call by the measured speed of its kernel. Undefined if the device has no speed for it. */
+export function calibratedTime(call: OpCall, cost: OpCost, device: DeviceSpec): CalibratedTime | undefined {
+  const { kernels, calibration } = device;
+  if (kernels === undefined || calibration === undefined) return undefined;
+  const speed = speedOf(call, kernels);
+  if (speed === undefined) return undefined;
+  const { cacheBytes, dispatchUs, freeGBps } = calibration;
+  const launchMs = speed.launchUs / 1e3;
+  const freeMs = freeGBps === undefined ? 0 : cost.bytesWritten / freeGBps / 1e6;
+  return { launchMs, workMs: dispatchUs / 1e3 + freeMs + kernelMs(speed, cost, cacheBytes) - launchMs };
 }
 
 /** Returns the time of one call of a kernel in milliseconds, without the framework around it. */

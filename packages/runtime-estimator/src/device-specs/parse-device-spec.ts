@@ -3,7 +3,9 @@ import {
   type DeviceNetwork,
   type DeviceSpec,
   type KernelSpeed,
+  type PhaseName,
   parseJsonText,
+  phaseNames,
   RematError,
 } from "@remat/trace";
 import { allocationUnits } from "./allocation-units.js";
@@ -27,7 +29,8 @@ const fields = [
 const achievableFields = ["compute", "memory"];
 const networkFields = ["perNode", "nodeGBps", "betweenGBps", "latencyUs"];
 const speedFields = ["launchUs", "memoryGBps", "beyondCacheGBps", "tflops", "error", "calls"];
-const calibrationFields = "backend backendVersion machine at cacheBytes dispatchUs error drift notes".split(" ");
+const calibrationFields =
+  "backend backendVersion machine at cacheBytes dispatchUs freeGBps launchFactors error drift notes".split(" ");
 
 /**
  * Parses your own device spec, from JSON text or a parsed value. `name`, `tflops` (TFLOP/s by dtype, at least
@@ -150,10 +153,21 @@ function expectCalibration(value: unknown): DeviceCalibration {
     at: text("at"),
     cacheBytes: expectWhole("calibration.cacheBytes", record["cacheBytes"]),
     dispatchUs: expectAmount("calibration.dispatchUs", record["dispatchUs"], "microseconds"),
+    ...(record["freeGBps"] !== undefined && {
+      freeGBps: expectNumber("calibration.freeGBps", record["freeGBps"], "GB/s above 0"),
+    }),
+    ...(record["launchFactors"] !== undefined && { launchFactors: expectFactors(record["launchFactors"]) }),
     error: expectAmount("calibration.error", record["error"], "a share"),
     drift: expectNumber("calibration.drift", record["drift"], "a ratio above 0"),
     notes: notes as string[],
   };
+}
+
+function expectFactors(value: unknown): NonNullable<DeviceCalibration["launchFactors"]> {
+  const record = expectFields("calibration.launchFactors", value, phaseNames);
+  for (const [phase, factor] of Object.entries(record))
+    expectNumber(`calibration.launchFactors.${phase}`, factor, "a factor above 0");
+  return record as Readonly<Partial<Record<PhaseName, number>>>;
 }
 
 function expectFields(field: string, value: unknown, known: readonly string[]): Readonly<Record<string, unknown>> {

@@ -69,7 +69,8 @@ describe("calibrate", () => {
       }),
     );
     const { calibration } = await calibrate({ ...short, cases: [...slow, ...relus] });
-    expect(ran).toBe(1);
+    // The first call may also compile code, so it gets a second chance.
+    expect(ran).toBe(2);
     expect(calibration!.notes.join()).toContain("large sizes of slow");
   });
 
