@@ -63,7 +63,7 @@ export async function calibrate(options: CalibrateOptions = {}): Promise<DeviceS
   const { budgetMs = 40_000, name = "here", facts = {} } = options;
   const { cases, notes } = await runnableCases(options.cases ?? allCases(), {
     ...options,
-    mostMs: Math.max(10, budgetMs / 1000),
+    mostMs: Math.max(10, budgetMs / 300),
   });
   const { timed, hostMs, drift } = await measureRounds(cases, budgetMs, options);
   const { kernels, cacheBytes, error } = fitDevice(timed);
