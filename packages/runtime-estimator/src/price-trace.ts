@@ -9,8 +9,9 @@ import type { RooflineOptions } from "./roofline.js";
  * Returns a copy of `trace` with every op estimated for `device`: by the measured speeds of a calibrated device,
  * otherwise by the roofline model. It fills the columns `runtimeMs`, `runtimeSource`, `flops`, `bytesRead` and
  * `bytesWritten`, including those of runs recorded in other dtypes. If the device is calibrated, `runtimeSpreadMs` is
- * the expected error. A calibration applies to steps of its backend. Existing FLOPs and bytes are kept and used, so that an op without a formula can also be estimated for another
- * device. Existing runtimes are replaced. With `asPytorch`, all FLOPs and bytes come from PyTorch's formulas.
+ * the expected error. A calibration applies to steps of its backend. Existing FLOPs and bytes are kept and used, so that
+ * an op without a formula can also be estimated for another device. Existing runtimes are replaced. With `asPytorch`, all
+ * FLOPs and bytes come from PyTorch's formulas.
  *
  * Needs no framework. The time is linear in the number of ops, and ops with equal cost are estimated once.
  *
