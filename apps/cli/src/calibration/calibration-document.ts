@@ -58,9 +58,9 @@ export function calibrationDocument({ device, calibration, path, isHere }: Calib
 
 /** A rate that is left out does not limit the class. */
 function cellsOf({ tflops, memoryGBps, beyondCacheGBps, launchUs, error }: KernelSpeed): readonly string[] {
-  const rate = (value: number | undefined) => (value === undefined ? "-" : value.toPrecision(2));
+  const rate = (value: number | undefined) => (value === undefined ? "-" : String(Number(value.toPrecision(2))));
   return [
-    rate(tflops === undefined ? undefined : 1e3 * tflops).replace(/e\+(\d+)$/, "e$1"),
+    rate(tflops === undefined ? undefined : 1e3 * tflops),
     rate(memoryGBps),
     rate(beyondCacheGBps),
     launchUs.toFixed(1),
