@@ -2,25 +2,17 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseTrace, type Trace } from "@remat/trace";
-import { inject } from "vitest";
 import { bundleAgent } from "../bundle-agent.js";
 import { type ProgramOrder, runProgram, type ThreadReport } from "../src/index.js";
-
-declare module "vitest" {
-  interface ProvidedContext {
-    /** The folder of the files that are loaded into programs. */
-    readonly agentFolder: string;
-  }
-}
 
 let bundled: Promise<string> | undefined;
 
 /**
  * Returns the folder of what is loaded into programs, bundled from sources: by `e2e-setup.ts`, or here for tests of other
- * packages.
+ * packages and for the fuzzer.
  */
 export async function agentFromSources(): Promise<string> {
-  const provided: string | undefined = inject("agentFolder");
+  const provided = process.env["TEST_AGENT_FOLDER"];
   bundled ??= provided === undefined ? bundleHere() : Promise.resolve(provided);
   return bundled;
 }
