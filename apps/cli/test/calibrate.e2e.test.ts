@@ -1,11 +1,12 @@
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseDeviceSpec } from "@remat/runtime-estimator";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { remat } from "./run.js";
 
-const model = "examples/lstm/model.js";
+const model = fileURLToPath(new URL("../../../examples/lstm/model.js", import.meta.url));
 const estimate = (...options: string[]) => remat("estimate", model, "--size", "tiny", ...options);
 
 let folder: string;

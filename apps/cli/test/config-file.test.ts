@@ -26,7 +26,11 @@ afterEach(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const all = await Promise.all(
-  commands.map(async (entry) => ({ name: nameOfEntry(entry), options: (await entry.load()).options })),
+  commands.map(async (entry) => ({
+    name: nameOfEntry(entry),
+    takesFile: entry.usage !== nameOfEntry(entry),
+    options: (await entry.load()).options,
+  })),
 );
 const accessOf = ({ access }: CommandOption, value = ""): string =>
   typeof access === "function" ? access(value) : access;
@@ -54,18 +58,19 @@ it("knows what each option can reach", () => {
   expect(names("name or file")).toEqual(["checkpoint", "device", "devices", "fsdp"]);
 });
 
-const reaching = all.flatMap(({ name, options }) =>
+const reaching = all.flatMap(({ name, takesFile, options }) =>
   options
     .filter((option) => ["code", "output", "network"].includes(accessOf(option)))
-    .map((option): [command: string, option: string, value: unknown] => [
+    .map((option): [command: string, option: string, value: unknown, args: readonly string[]] => [
       name,
       optionName(option),
       option.flags.includes("<") ? "planted.mjs" : true,
+      takesFile ? ["../model.json"] : [],
     ]),
 );
 
 describe("a config file that was found", () => {
-  it.each(reaching)("does not let %s take %s", async (command, option, value) => {
+  it.each(reaching)("does not let %s take %s", async (command, option, value, args) => {
     inFolder("deep");
     writeFileSync(
       join(folder, "deep", "planted.mjs"),
@@ -74,7 +79,7 @@ describe("a config file that was found", () => {
     const path = join(folder, ".rematrc");
     for (const text of [{ [option]: value }, { [command]: { [option]: value } }]) {
       writeFileSync(path, JSON.stringify(text));
-      const run = await remat(command, "../model.json");
+      const run = await remat(command, ...args);
       expect(run.stderr).toContain(`${path}: "${option}" `);
       expect(run.stderr).toContain(`--${option}`);
       expect(run.stderr).toContain(`--config ${path}`);

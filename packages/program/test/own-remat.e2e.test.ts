@@ -188,6 +188,7 @@ describe("packages that the agent shares", () => {
     "@remat/planner/node",
     "@remat/planner/sharding",
     "@remat/runtime-estimator/aten",
+    "@remat/runtime-estimator/calibrate",
     "@remat/runtime-estimator/step",
     "@remat/sac-core/estimator",
     "@remat/sharding/compare",

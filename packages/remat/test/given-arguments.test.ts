@@ -21,6 +21,7 @@ import {
   timeFakeStep,
   timeStep,
   traceFakeStep,
+  traceFakeSteps,
   traceStep,
   trainableVariables,
 } from "@remat/tracer";
@@ -106,6 +107,7 @@ const squareOf = (model: tf.LayersModel) => {
 /** The functions that only look, and those that train for real. */
 const looking: Readonly<Record<string, (given: Given) => unknown>> = {
   traceFakeStep: ({ model }) => traceFakeStep(model, { backend: "cpu" }),
+  traceFakeSteps: ({ model }) => traceFakeSteps(model, { backend: "cpu" }, [{}, {}]),
   "traceFakeStep of a definition": ({ definition }) => traceFakeStep(definition, { backend: "wasm", steps: 2 }),
   timeFakeStep: ({ definition }) => timeFakeStep(definition, { backend: "cpu" }),
   defineModel: ({ definition }) =>
