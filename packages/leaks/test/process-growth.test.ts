@@ -110,6 +110,15 @@ describe("describeLeaks", () => {
   };
   const device = { name: "this machine", memoryBytes: 2 ** 35 };
 
+  it.each([
+    ["tidy", "dispose of the tensors returned by the tidy when they are no longer needed"],
+    [undefined, "dispose of the tensors returned by the tidy when they are no longer needed"],
+    ["predict", "dispose of the tensors returned by predict() when they are no longer needed"],
+  ])("advises for a tensor that %s returned", (returnedBy, fix) => {
+    const returned: LeakMaker = { ...maker, origin: "returned", returnedBy };
+    expect(describeLeaks({ ...leaking, makers: [returned] }).join("\n")).toContain(fix);
+  });
+
   it("forecasts by the limit of the backend if that is below the device's", () => {
     expect(describeLeaks(leaking, { device })[0]).toContain(
       "; 32 GiB (this machine) will be full after 3,996 more steps",

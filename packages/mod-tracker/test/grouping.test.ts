@@ -143,6 +143,20 @@ test("names that say nothing: the groups lie between cuts of the graph", async (
   ]);
 });
 
+test("a chain of layers ends where a block begins", async () => {
+  const x = tf.input({ shape: [4] });
+  const dense = (name: string, from: tf.SymbolicTensor) =>
+    tf.layers.dense({ name, units: 4 }).apply(from) as tf.SymbolicTensor;
+  const relu = (name: string, from: tf.SymbolicTensor) => tf.layers.reLU({ name }).apply(from) as tf.SymbolicTensor;
+  const before = relu("r2", dense("d1", x));
+  const sum = tf.layers.add({ name: "s4" }).apply([dense("d3", before), before]) as tf.SymbolicTensor;
+  const model = tf.model({ name: "residual", inputs: x, outputs: relu("r6", dense("d5", relu("r5", sum))) });
+  const events = moduleEvents(await traceOf(model, () => model.predict(tf.ones([2, 4])), { grouping: "cuts" }));
+  expect(groupsIn(events)).toEqual(
+    ["d1-r2", "d3-s4", "r5", "d5-r6"].flatMap((name) => [`> residual.${name}`, `< residual.${name}`]),
+  );
+});
+
 test("the user's own groups may be entered again", async () => {
   const model = residualModel((block, layer) => `block${block}_${layer}`);
   const grouping = ({ name }: { name: string }) => (/_(a|b|dense)$/.test(name) ? "branch.deep" : undefined);
