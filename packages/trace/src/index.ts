@@ -20,7 +20,13 @@ export {
 } from "./check-argument.js";
 export { countReplayedOps } from "./count-replayed-ops.js";
 export { crc32 } from "./crc32.js";
-export type { DeviceCalibration, DeviceNetwork, DeviceSpec, KernelSpeed } from "./device-spec.js";
+export {
+  type DeviceCalibration,
+  type DeviceNetwork,
+  type DeviceSpec,
+  hostLaunchUs,
+  type KernelSpeed,
+} from "./device-spec.js";
 export type { ErrorCode } from "./error-reference.js";
 export { describePlanMismatch, findPlanMismatch, type PlanMismatch } from "./find-plan-mismatch.js";
 export { fingerprintOf, fingerprintOfOps } from "./fingerprint.js";

@@ -1,4 +1,4 @@
-import { type CheckpointingTimes, RuntimeSource, type Trace } from "@remat/trace";
+import { type CheckpointingTimes, hostLaunchUs, RuntimeSource, type Trace } from "@remat/trace";
 
 /**
  * Checkpointing overhead to assume if it was not measured. Measured with PyTorch 2.13 on one core of a server, on
@@ -22,7 +22,7 @@ export function bookkeepingOf({ header }: Trace): CheckpointingTimes {
 }
 
 /** Time in milliseconds that a host is assumed to need to launch one op of a PyTorch program, if not measured. */
-const typicalLaunchMs = 0.02;
+const typicalLaunchMs = hostLaunchUs.pytorch / 1000;
 
 /** How the host and an asynchronous device share the time of a step. */
 export interface HostShare {

@@ -1,4 +1,5 @@
-import { achievableMemory, hostLaunchUs } from "./achievable.js";
+import { hostLaunchUs } from "@remat/trace";
+import { achievableMemory } from "./achievable.js";
 import { allocationUnits } from "./allocation-units.js";
 import type { KnownDevice } from "./known-device.js";
 

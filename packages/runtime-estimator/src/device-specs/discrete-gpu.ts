@@ -1,5 +1,5 @@
-import type { DeviceNetwork, DeviceSpec } from "@remat/trace";
-import { achievableMemory, hostLaunchUs } from "./achievable.js";
+import { type DeviceNetwork, type DeviceSpec, hostLaunchUs } from "@remat/trace";
+import { achievableMemory } from "./achievable.js";
 import { allocationUnits } from "./allocation-units.js";
 import type { KnownDevice } from "./known-device.js";
 
