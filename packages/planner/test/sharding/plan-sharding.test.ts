@@ -36,7 +36,7 @@ function stepUnder(plan: ShardingPlan, run?: CheckpointedRun) {
 }
 
 const plan = (text: string, fraction: number) =>
-  planSharding(trace, parseShardingPlan(text), { budget: { fraction }, stepUnder, network, rounds: 3, now: () => 0 });
+  planSharding(trace, parseShardingPlan(text), { budget: { fraction }, stepUnder, network, rounds: 8, now: () => 0 });
 
 describe("planSharding", () => {
   const wraps = ["", ",wrap=", ",wrap=layers.*,wrap=layers.*.*"];
