@@ -9,7 +9,16 @@ import {
 } from "@remat/sharding";
 import { type DeviceNetwork, type DeviceSpec, RematError } from "@remat/trace";
 import { readInputText } from "@remat/trace/files";
+import { option } from "./command.js";
 import { parseText, quote, UsageError } from "./usage-error.js";
+
+/** The option of commands that predict or plan one rank of many. */
+export const fsdpCodeOption = option("--fsdp-code <file>", {
+  group: "rare",
+  access: "output",
+  purpose: "Also write the sharding plan as Python calls of fully_shard",
+  writes: "text",
+});
 
 /** A sharding plan, and its text on the command line. */
 export interface TypedSharding {

@@ -15,7 +15,7 @@ import { shownBeside, writeFor } from "../output.js";
 import { priceModel } from "../price-model.js";
 import { pricingOf, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
-import { parseSharding } from "../sharding-option.js";
+import { fsdpCodeOption, parseSharding } from "../sharding-option.js";
 import { predictedUpdateOption } from "../update-in-backward-option.js";
 import { parseCount, parseText, quote, UsageError } from "../usage-error.js";
 import { expectVerdict } from "../verdict/expect-verdict.js";
@@ -37,12 +37,7 @@ const options = [
     purpose: "Predict one rank of many: world=8,wrap='layers.*',reshard,bf16,offload, or a JSON file",
     parse: parseSharding,
   }),
-  option("--fsdp-code <file>", {
-    group: "rare",
-    access: "output",
-    purpose: "Also write the sharding plan as Python calls of fully_shard",
-    writes: "text",
-  }),
+  fsdpCodeOption,
   option("--reserved <settings>", {
     group: "rare",
     access: "data",

@@ -3,7 +3,7 @@ import { planExecutors } from "@remat/planner/executors";
 import { type PlanMethod, planMethods } from "@remat/planner/methods";
 import { RematError } from "@remat/trace";
 import { option } from "../command.js";
-import { parseCheckpointed, parseSharding } from "../sharding-option.js";
+import { fsdpCodeOption, parseCheckpointed, parseSharding } from "../sharding-option.js";
 import { parseBudgetOption, parseShare, parseTimeMs } from "../typed-quantities.js";
 import { parseCount, parseText, quote, UsageError } from "../usage-error.js";
 import { workersOption } from "../workers-option.js";
@@ -145,12 +145,7 @@ export const planSearchOptions = [
       "Plan one rank of many, such as world=8,bf16. The search chooses wrapping, resharding and checkpointing, except for settings that you give",
     parse: parseSharding,
   }),
-  option("--fsdp-code <file>", {
-    group: "rare",
-    access: "output",
-    purpose: "Also write the sharding plan as Python calls of fully_shard",
-    writes: "text",
-  }),
+  fsdpCodeOption,
   option("--network <speeds>", {
     group: "rare",
     access: "data",
