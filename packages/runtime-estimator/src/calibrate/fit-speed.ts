@@ -1,5 +1,5 @@
 import type { KernelSpeed } from "@remat/trace";
-import { kernelMs } from "../calibrated/calibrated-ms.js";
+import { bytesByReach, type KernelRates, kernelMs } from "../calibrated/calibrated-ms.js";
 import { nonNegativeLeastSquares } from "./non-negative-least-squares.js";
 
 /** One distinct call with its cost and its measured time. */
@@ -10,8 +10,6 @@ export interface MeasuredCall {
   /** Milliseconds of the kernel. */
   readonly ms: number;
 }
-
-type Rates = Omit<KernelSpeed, "error" | "calls">;
 
 /** Fewest calls from which a speed can be fitted. With fewer, a general speed is more accurate. */
 const fewestCalls = 3;
@@ -48,12 +46,8 @@ function unseenErrors(calls: readonly MeasuredCall[], cacheBytes: number): reado
   }).flat();
 }
 
-function fitRates(calls: readonly MeasuredCall[], cacheBytes: number): Rates {
-  const rows = calls.map(({ flops, bytesRead, bytesWritten }) => {
-    const bytes = bytesRead + bytesWritten;
-    const near = Math.min(bytes, cacheBytes);
-    return [1, near, bytes - near, flops];
-  });
+function fitRates(calls: readonly MeasuredCall[], cacheBytes: number): KernelRates {
+  const rows = calls.map((call) => [1, ...bytesByReach(call, cacheBytes), call.flops]);
   let expected = calls.map(({ ms }) => ms);
   let solution: readonly number[] = [];
   for (let round = 0; round < rounds; round++) {

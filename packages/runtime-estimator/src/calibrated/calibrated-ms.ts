@@ -23,23 +23,41 @@ export function calibratedTime(call: OpCall, cost: OpCost, device: DeviceSpec): 
   const speed = speedOf(call, kernels);
   if (speed === undefined) return undefined;
   const { cacheBytes, dispatchUs, freeGBps } = calibration;
-  const launchMs = speed.launchUs / 1e3;
   const freeMs = freeGBps === undefined ? 0 : cost.bytesWritten / freeGBps / 1e6;
-  return { launchMs, workMs: dispatchUs / 1e3 + freeMs + kernelMs(speed, cost, cacheBytes) - launchMs };
+  return {
+    launchMs: speed.launchUs / 1e3,
+    workMs: dispatchUs / 1e3 + freeMs + launchedMs(speed, cost, cacheBytes),
+  };
+}
+
+/** The figures of a kernel's speed that its time depends on. */
+export type KernelRates = Omit<KernelSpeed, "error" | "calls">;
+
+/** Returns the bytes of a call within the cache, and those beyond it. */
+export function bytesByReach(
+  { bytesRead, bytesWritten }: Pick<OpCost, "bytesRead" | "bytesWritten">,
+  cacheBytes: number,
+): readonly [near: number, beyond: number] {
+  const bytes = bytesRead + bytesWritten;
+  const near = Math.min(bytes, cacheBytes);
+  return [near, bytes - near];
 }
 
 /** Returns the time of one call of a kernel in milliseconds, without the framework around it. */
-export function kernelMs(
-  { launchUs, memoryGBps, beyondCacheGBps, tflops }: Pick<KernelSpeed, Exclude<keyof KernelSpeed, "error" | "calls">>,
-  { flops, bytesRead, bytesWritten }: Omit<OpCost, "dtype">,
+export function kernelMs(rates: KernelRates, cost: Omit<OpCost, "dtype">, cacheBytes: number): number {
+  return rates.launchUs / 1e3 + launchedMs(rates, cost, cacheBytes);
+}
+
+/** The time of a kernel after its launch. */
+function launchedMs(
+  { memoryGBps, beyondCacheGBps, tflops }: KernelRates,
+  cost: Omit<OpCost, "dtype">,
   cacheBytes: number,
 ): number {
-  const bytes = bytesRead + bytesWritten;
-  const near = Math.min(bytes, cacheBytes);
+  const [near, beyond] = bytesByReach(cost, cacheBytes);
   return (
-    launchUs / 1e3 +
     (memoryGBps === undefined ? 0 : near / memoryGBps / 1e6) +
-    (beyondCacheGBps === undefined ? 0 : (bytes - near) / beyondCacheGBps / 1e6) +
-    (tflops === undefined ? 0 : flops / tflops / 1e9)
+    (beyondCacheGBps === undefined ? 0 : beyond / beyondCacheGBps / 1e6) +
+    (tflops === undefined ? 0 : cost.flops / tflops / 1e9)
   );
 }
