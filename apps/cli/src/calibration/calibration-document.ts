@@ -1,22 +1,23 @@
 import { formatError } from "@remat/reporting";
 import type { DocumentPart, OutputDocument } from "@remat/reporting/formats";
 import { kernelClasses } from "@remat/runtime-estimator";
-import type { DeviceCalibration, DeviceSpec, KernelSpeed } from "@remat/trace";
+import type { CalibratedDevice } from "@remat/runtime-estimator/calibrate";
+import type { KernelSpeed } from "@remat/trace";
 
 /** A calibrated device, and its file. */
 export interface Calibrated {
-  readonly device: DeviceSpec;
-  readonly calibration: DeviceCalibration;
+  readonly device: CalibratedDevice;
   readonly path: string;
   /** True if `--device here` uses it, without a file name. */
   readonly isHere: boolean;
 }
 
 /** Returns the result of `remat calibrate`: the speed of each class of kernels. The records have one row per kernel. */
-export function calibrationDocument({ device, calibration, path, isHere }: Calibrated): OutputDocument {
-  const kernels = Object.entries(device.kernels ?? {});
+export function calibrationDocument({ device, path, isHere }: Calibrated): OutputDocument {
+  const { calibration } = device;
+  const kernels = Object.entries(device.kernels);
   const classes = kernelClasses.flatMap((name) => {
-    const speed = device.kernels?.[name];
+    const speed = device.kernels[name];
     return speed === undefined ? [] : [[name, speed] as const];
   });
   const names = new Set(kernels.map(([key]) => key.split("/")[0]).filter((key) => !kernelClasses.includes(key)));

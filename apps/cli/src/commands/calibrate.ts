@@ -70,12 +70,10 @@ async function calibrate({
       onProgress: ({ phase, share }) => progress.show(`${phase} ${backend}: ${formatWholePercent(share)}`),
     });
     progress.clear();
-    const path = output === undefined ? keepCalibration(device, backend) : resolve(output);
-    if (output !== undefined) await writeFor("--output", output, calibrationText(device), io);
-    const { calibration } = device;
-    if (calibration === undefined) return;
-    const document = calibrationDocument({ device, calibration, path, isHere: output === undefined });
-    shown.write(format.write(document, shapeOf(io)));
+    const isHere = output === undefined;
+    if (!isHere) await writeFor("--output", output, calibrationText(device), io);
+    const path = isHere ? keepCalibration(device, backend) : resolve(output);
+    shown.write(format.write(calibrationDocument({ device, path, isHere }), shapeOf(io)));
   } finally {
     progress.clear();
   }

@@ -1,6 +1,9 @@
 import type { DeviceSpec } from "@remat/trace";
 import type { CalibrationCase } from "./calibration-case.js";
 
+/** A device with measured speeds. */
+export type CalibratedDevice = DeviceSpec & Required<Pick<DeviceSpec, "kernels" | "calibration">>;
+
 /** Options of `calibrate`. */
 export interface CalibrateOptions {
   /** Time for measuring, in milliseconds. Checking the ops before takes some seconds more. Default: 40,000. */
@@ -39,7 +42,7 @@ export interface CalibrationProgress {
  * const device = await calibrate({ budgetMs: 20_000 });
  * const timed = priceTrace(trace, device);
  */
-export async function calibrate(options: CalibrateOptions = {}): Promise<DeviceSpec> {
+export async function calibrate(options: CalibrateOptions = {}): Promise<CalibratedDevice> {
   // The tracer imports tfjs-layers, which registers classes when it is loaded.
   const { measureDevice } = await import("./measure-device.js");
   return measureDevice(options);

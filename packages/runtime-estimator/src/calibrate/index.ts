@@ -1,4 +1,5 @@
 export {
+  type CalibratedDevice,
   type CalibrateOptions,
   type CalibrationProgress,
   calibrate,

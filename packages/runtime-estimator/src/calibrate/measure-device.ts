@@ -1,13 +1,13 @@
 import { openDispatchMode } from "@remat/dispatch-hook";
 import type { BackendName } from "@remat/dispatch-hook/backends";
-import { type DeviceCalibration, type DeviceSpec, type KernelSpeed, RematError, type Trace } from "@remat/trace";
+import { type DeviceCalibration, type KernelSpeed, RematError, type Trace } from "@remat/trace";
 import { cpuClock, OpStopwatch, prepareStep, type StepTimes, type TrainingStep, traceFakeStep } from "@remat/tracer";
 import type { StepRequest } from "@remat/tracer/step";
 import * as tf from "@tensorflow/tfjs-core";
 import { describeVersions, isAsynchronous } from "../benchmark/environment.js";
 import { describeMachine, deviceSpec, opCost } from "../index.js";
 import { opCallOf } from "../op-signatures.js";
-import type { CalibrateOptions } from "./calibrate.js";
+import type { CalibratedDevice, CalibrateOptions } from "./calibrate.js";
 import type { CalibrationCase } from "./calibration-case.js";
 import { allCases, calibrationStep, randomValues, runCase, type SizedCase } from "./calibration-step.js";
 import { dispatchStep } from "./dispatch-step.js";
@@ -22,7 +22,7 @@ export const mostDrift = 0.2;
 const fewestRounds = 3;
 
 /** Measures this machine (see `calibrate`). */
-export async function measureDevice(options: CalibrateOptions): Promise<DeviceSpec> {
+export async function measureDevice(options: CalibrateOptions): Promise<CalibratedDevice> {
   checkBackend();
   const { budgetMs = 40_000, name = "here", facts = {} } = options;
   const { cases, notes } = await runnableCases(options.cases ?? allCases(), {
