@@ -63,7 +63,7 @@ export function pricingOf({
   const { mode = "operator-level-cost-model", device } = options;
   if (device?.name === here && device.calibration === undefined && mode === "operator-level-cost-model") {
     const { device: calibrated, note } = findCalibration(backend);
-    return { mode, device: { ...device, ...calibrated, ...thisMachine(), name: here }, isAsked: true, note };
+    return { mode, device: deviceHere(calibrated), isAsked: true, note };
   }
   // If ops are timed, only those that cannot run here are estimated.
   const usual = mode === "operator-level-benchmark" ? defaultDeviceHere : defaultDevice;
@@ -76,7 +76,7 @@ export function pricingOf({
  * @throws UsageError for an unknown name; RematError `DEVICE_FILE`
  */
 export function readDevice(nameOrPath: string): DeviceSpec {
-  if (nameOrPath === here) return { ...deviceByName(defaultDeviceHere), ...thisMachine(), name: here };
+  if (nameOrPath === here) return deviceHere();
   if (!nameOrPath.endsWith(".json")) return deviceByName(nameOrPath);
   let text: string;
   try {
@@ -96,6 +96,11 @@ export function readDevice(nameOrPath: string): DeviceSpec {
       cause instanceof RematError ? message : `not JSON (${message}). Name a file with the device's figures.`;
     throw new RematError("DEVICE_FILE", `${nameOrPath}: ${wrong}`, { cause });
   }
+}
+
+/** Returns this machine, with the speeds of its calibration if there is one. */
+function deviceHere(calibrated?: DeviceSpec): DeviceSpec {
+  return { ...deviceByName(defaultDeviceHere), ...calibrated, ...thisMachine(), name: here };
 }
 
 function deviceByName(name: string): DeviceSpec {
