@@ -1,13 +1,19 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { readInputText } from "@remat/trace/files";
 
-/** The version of a package that this command runs with. It does not import `name/package.json`, which a package need not export. */
-export function installedVersion(name: string): string | undefined {
-  const require = createRequire(import.meta.url);
-  for (const modules of require.resolve.paths(name) ?? []) {
+/**
+ * Returns the version of the package that a specifier (`name`, `@scope/name/entry`) belongs to, as installed for `from`:
+ * by default, for this command. Undefined if it is not found, is part of Node, or has no version. It does not import
+ * `name/package.json`, which a package need not export.
+ */
+export function installedVersion(specifier: string, from: string = import.meta.url): string | undefined {
+  const [scope, rest] = specifier.split("/");
+  const name = specifier.startsWith("@") ? `${scope}/${rest}` : scope;
+  for (const modules of createRequire(from).resolve.paths(name) ?? []) {
     const file = join(modules, name, "package.json");
-    if (existsSync(file)) return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+    if (existsSync(file)) return (JSON.parse(readInputText(file)) as { version?: string }).version;
   }
   return undefined;
 }

@@ -1,8 +1,8 @@
 import { createHash, type Hash } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join, resolve } from "node:path";
-import { readInput, readInputText } from "@remat/trace/files";
+import { dirname, resolve } from "node:path";
+import { readInput } from "@remat/trace/files";
+import { installedVersion } from "../installed-version.js";
 import { isOf, type ModelSource } from "../model-source.js";
 import { buildHash } from "./build-hash.js";
 
@@ -54,7 +54,7 @@ function addCode(hash: Hash, path: string, seen: Set<string>): void {
     if (name.startsWith(".")) {
       const file = resolve(dirname(path), name);
       if (existsSync(file) && statSync(file).isFile()) addCode(hash, file, seen);
-    } else add(hash, name, versionOf(name, path));
+    } else add(hash, name, installedVersion(name, path) ?? "");
   }
 }
 
@@ -63,17 +63,4 @@ function importedNames(code: string): readonly string[] {
   const names = new Set<string>();
   for (const [, name] of code.matchAll(/\b(?:from|import|require|URL)\s*\(?\s*["'`]([^"'`\n]+)["'`]/g)) names.add(name);
   return [...names].sort();
-}
-
-/** The version of an installed package from its `package.json`, or empty if it is not found or is part of Node. */
-function versionOf(name: string, from: string): string {
-  const [scope, rest] = name.split("/");
-  const packageName = name.startsWith("@") ? `${scope}/${rest}` : scope;
-  for (const folder of createRequire(from).resolve.paths(packageName) ?? []) {
-    const file = join(folder, packageName, "package.json");
-    if (!existsSync(file)) continue;
-    const { version } = JSON.parse(readInputText(file)) as { version?: string };
-    return version ?? "";
-  }
-  return "";
 }
