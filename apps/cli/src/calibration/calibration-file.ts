@@ -10,7 +10,7 @@ import { installedVersion } from "../installed-version.js";
 /** The calibration of this machine for a backend, if there is a current one. */
 export interface FoundCalibration {
   readonly device: DeviceSpec | undefined;
-  /** A sentence for the user if there is none, with the reason. */
+  /** Explains why no calibration is used. */
   readonly note: string | undefined;
 }
 

@@ -129,7 +129,7 @@ function pricedBy([{ keepsMeasured }]: readonly FitUnit[]): string {
     : "estimated by the roofline of each device, to compare strategies; nothing was measured";
 }
 
-/** Answers to the units of a grid, undefined if there is none so far. */
+/** Answers to the units of a grid, undefined for units without one so far. */
 type Answers = readonly (FitAnswer | undefined)[];
 
 /**
